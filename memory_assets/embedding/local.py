@@ -1,0 +1,155 @@
+"""Local models through sentence-transformers: packaged ones offline, or any folder or hub name."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memory_assets.domain.ports import TextKind, VectorPart, Vectors
+from memory_assets.embedding.base import BaseEmbedder, encodable, unit_rows
+from memory_assets.errors import ModelNotFound
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+CPU_BATCH = 16
+GPU_BATCH = 128
+PART = 2_048
+"""Texts between two parts: memory stays bounded, and a killed run loses at most one part."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """All that is known of a model before its weights are read."""
+
+    provider: str
+    name: str
+    dimension: int
+    weights_sha256: str
+    prompts: tuple[tuple[str, str], ...]
+    """(kind, text put before it); a model without prompts takes both kinds alike."""
+    folder: Callable[[], Path]
+    """Finds, checks and if need be builds the model's folder."""
+    version: int = 1
+    """Raised when our own way of loading changes what texts become."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the weights and of what is put before a text: 32 hex digits."""
+        whole = json.dumps([self.weights_sha256, sorted(self.prompts), self.version])
+        return hashlib.sha256(whole.encode()).hexdigest()[:32]
+
+
+class LocalEmbedder(BaseEmbedder):
+    """Vectors from a model on this machine; torch loads with the first text, not before.
+
+    ``device`` is torch's name for one ("cpu", "cuda"); by default a GPU is used when there is one.
+    """
+
+    def __init__(
+        self, model: LocalModel, *, device: str | None = None, batch_size: int | None = None
+    ) -> None:
+        super().__init__(model.provider, model.name)
+        self._card = model
+        self._prompts = dict(model.prompts)
+        self._device = device
+        self._batch_size = batch_size
+        self._loaded: SentenceTransformer | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self._card.dimension
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the weights and prompts."""
+        return self._card.fingerprint
+
+    @property
+    def kind_matters(self) -> bool:
+        """Whether the model has different prompts for queries and documents."""
+        return self._prompts.get("query", "") != self._prompts.get("document", "")
+
+    def embed_parts(self, texts: Sequence[str], *, kind: TextKind) -> Iterator[VectorPart]:
+        """Parts of at most ``PART`` texts, the longest texts first.
+
+        Sorting by length keeps padding small; the longest first show at once whether memory
+        suffices, and make the time left shrink rather than grow.
+        """
+        if not texts:
+            return
+        model = self._load()
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]), reverse=True)
+        for start in range(0, len(order), PART):
+            positions = order[start : start + PART]
+            yield positions, self._encode(model, [encodable(texts[i]) for i in positions], kind)
+
+    def _encode(self, model: SentenceTransformer, texts: list[str], kind: TextKind) -> Vectors:
+        on_cpu = model.device.type == "cpu"
+        with self._lock:
+            vectors = model.encode(
+                texts,
+                prompt=self._prompts.get(kind, ""),
+                batch_size=self._batch_size or (CPU_BATCH if on_cpu else GPU_BATCH),
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
+        if vectors.shape != (len(texts), self.dimension):
+            raise ModelNotFound(
+                f"{self.provider}:{self.model} gives vectors of {vectors.shape[-1]} numbers, "
+                f"expected {self.dimension}.",
+                remedy="The folder's configuration contradicts its weights; install it again.",
+            )
+        return unit_rows(np.asarray(vectors), who=f"{self.provider}:{self.model}")
+
+    def _load(self) -> SentenceTransformer:
+        with self._lock:
+            if self._loaded is None:
+                folder = self._card.folder()
+                with _quiet_and_offline():
+                    from sentence_transformers import SentenceTransformer
+
+                    try:
+                        self._loaded = SentenceTransformer(
+                            str(folder), device=self._device, local_files_only=True
+                        )
+                    except (OSError, ValueError, KeyError) as error:
+                        raise ModelNotFound(
+                            f"The folder of {self.provider}:{self.model} does not load: {error}.",
+                            where=str(folder),
+                            remedy="Check that it is a sentence-transformers model, complete.",
+                        ) from error
+            return self._loaded
+
+
+@contextlib.contextmanager
+def _quiet_and_offline() -> Iterator[None]:
+    """Loading a folder asks no hub and draws no bar, whatever the libraries' defaults are."""
+    before = os.environ.get("HF_HUB_OFFLINE")
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    try:
+        from transformers.utils import logging
+
+        bar = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        try:
+            yield
+        finally:
+            if bar:
+                logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+    finally:
+        if before is None:
+            del os.environ["HF_HUB_OFFLINE"]
+        else:
+            os.environ["HF_HUB_OFFLINE"] = before

@@ -1,0 +1,33 @@
+"""Keeps the number of parts per table small without changing what the table says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from memory_assets.domain.schemas import TableSpec
+from memory_assets.storage.parts import Part, PartStore
+
+MAX_PARTS: Final = 16
+_READING: Final = ["tenant_id", "session_id", "ingest_no"]
+
+
+def compacted(
+    store: PartStore, spec: TableSpec, parts: Sequence[Part], *, live: pl.DataFrame, label: str
+) -> list[Part]:
+    """The same table in fewer parts, without the rows of readings that a newer one replaced.
+
+    ``live`` holds the readings that count (tenant_id, session_id, ingest_no). Nothing happens until
+    there are more than MAX_PARTS parts; then all but a large first one are folded together, so that
+    the cost of folding stays proportional to what was added.
+    """
+    if len(parts) <= MAX_PARTS:
+        return list(parts)
+    tail_bytes = sum(p.bytes for p in parts[1:])
+    keep_first = parts[0].bytes > 4 * tail_bytes
+    folded = store.read(spec, parts[1:] if keep_first else parts)
+    folded = folded.join(live, on=_READING, how="semi")
+    part = store.write(spec, folded, label + "c")
+    return [*([parts[0]] if keep_first else []), *([part] if part else [])]

@@ -1,0 +1,249 @@
+"""Decisions → candidates, accepted decisions, and what was left out with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+import polars as pl
+
+from memory_assets.domain.keys import content_sha256, duplicate_key
+from memory_assets.domain.promotion import Accepted
+from memory_assets.domain.review import ReviewDecision, refusal
+from memory_assets.domain.schemas import PROMOTION_KEY
+from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.storage.review_log import RefusedDecision, ReviewLog
+
+_SESSION: Final = ["tenant_id", "session_id"]
+_EQUAL: Final = [*_SESSION, "scope", "duplicate_key"]
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Where every clarification of every session stands.
+
+    ``routes`` has one row per clarification: its columns, ``route`` and ``why``. Routes:
+    ``refused``, ``blocked``, ``open``, ``settled``, ``declined``, ``accepted``, ``automatic``,
+    ``review`` (a candidate that waits) and ``deferred``.
+    """
+
+    routes: pl.DataFrame
+    accepted: tuple[Accepted, ...]
+    refused_reviews: tuple[RefusedDecision, ...]
+
+    def count(self, *routes: str) -> int:
+        """Clarifications on these routes."""
+        return self.routes.filter(pl.col("route").is_in(routes)).height
+
+    @property
+    def candidates(self) -> pl.DataFrame:
+        """What waits for a reviewer, equal content of one session once; the first one stands."""
+        waiting = self.routes.filter(pl.col("route").is_in(["review", "deferred"]))
+        return waiting.unique(_EQUAL, keep="first", maintain_order=True)
+
+    def reasons(self) -> dict[str, int]:
+        """Why clarifications are not candidates, counted by route and reason code."""
+        left_out = self.routes.filter(pl.col("route").is_in(["refused", "blocked", "open", "declined"]))
+        code = pl.when(pl.col("route") == "refused").then(pl.col("refusal_code")).otherwise(
+            pl.col("route")
+        )
+        counted = left_out.select(code.alias("code")).to_series().value_counts(sort=True, name="n")
+        return dict(sorted(counted.rows()))
+
+
+def assess(
+    decisions: pl.DataFrame,
+    sessions: pl.DataFrame,
+    registry: RegistryView,
+    reviews: ReviewLog,
+    *,
+    now: datetime,
+    is_automatic: Callable[[str], bool],
+    idle_close: timedelta | None = None,
+) -> Assessment:
+    """The route of every clarification, from tables alone: no event is remembered between runs.
+
+    Accepted are: a ``memory_promoted`` marker in force, an accept in the review file (it overrides
+    the marker), or the tenant's automatic policy. A session with refused lines, and a decision that
+    cites a memory but says something else, need the reviewer's own word (fail closed).
+    """
+    rows = _with_sessions(decisions, sessions, now, idle_close)
+    rows, refused_reviews = _with_reviews(rows, reviews, now)
+    rows = _with_registry(rows, registry)
+    rows = rows.with_columns(_automatic(rows, is_automatic))
+    routes = _routed(rows).sort(*_SESSION, pl.col("decision_seq") < 0, pl.col("decision_seq").abs())
+    accepted = tuple(
+        _accepted(row)
+        for row in routes.filter(pl.col("route").is_in(["accepted", "automatic"])).to_dicts()
+    )
+    return Assessment(routes, accepted, tuple(refused_reviews))
+
+
+def _with_sessions(
+    decisions: pl.DataFrame, sessions: pl.DataFrame, now: datetime, idle_close: timedelta | None
+) -> pl.DataFrame:
+    finished = pl.col("closed")
+    if idle_close is not None:
+        finished = finished | (~pl.col("torn") & (pl.col("last_ts") < now - idle_close))
+    state = sessions.select(
+        *_SESSION, "status", "fail_closed", finished.fill_null(False).alias("finished")
+    )
+    return decisions.filter(pl.col("type") == "concept_clarified").join(
+        state, on=_SESSION, how="inner"
+    )
+
+
+def _with_reviews(
+    rows: pl.DataFrame, reviews: ReviewLog, now: datetime
+) -> tuple[pl.DataFrame, list[RefusedDecision]]:
+    """Adds review_verdict, reviewer, edited and duplicate_of; the latest sound line counts."""
+    schema = {
+        "tenant_id": pl.String,
+        "session_id": pl.String,
+        "decision_seq": pl.Int64,
+        "fact_no": pl.Int64,
+        "review_verdict": pl.String,
+        "reviewer": pl.String,
+        "edited": pl.String,
+        "named_duplicate": pl.String,
+    }
+    refused = list(reviews.refused)
+    latest: dict[tuple[object, ...], tuple[object, ...]] = {}
+    if reviews.decisions:
+        wanted = pl.DataFrame(
+            [d.key for _, d in reviews.decisions], schema=PROMOTION_KEY, orient="row"
+        ).unique()
+        seen = {
+            tuple(r[k] for k in PROMOTION_KEY): r
+            for r in rows.join(wanted, on=PROMOTION_KEY, how="semi").to_dicts()
+        }
+        for line, decision in reviews.decisions:
+            why = refusal(decision, seen.get(decision.key), now=now)
+            if why is not None:
+                raw = msgspec.json.encode(decision)
+                refused.append(RefusedDecision(line, why[0], why[1], raw))
+                continue
+            for key in _sharing(decision, seen[decision.key], rows):
+                latest[key] = _review_row(key, decision)
+    frame = pl.DataFrame(list(latest.values()), schema=schema, orient="row")
+    return rows.join(frame, on=PROMOTION_KEY, how="left"), refused
+
+
+def _sharing(
+    decision: ReviewDecision, seen: dict[str, Any], rows: pl.DataFrame
+) -> list[tuple[Any, ...]]:
+    """The keys that a verdict settles: the candidate, and equal content of the same session."""
+    same = rows.filter(
+        *(pl.col(c) == seen[c] for c in _EQUAL), pl.col("verdict").is_null(), pl.col("in_force")
+    )
+    others = [k for k in same.select(PROMOTION_KEY).rows() if k != decision.key]
+    return [decision.key, *others]
+
+
+def _review_row(key: tuple[Any, ...], decision: ReviewDecision) -> tuple[object, ...]:
+    edited = msgspec.json.encode(decision.edited).decode() if decision.edited else None
+    return (*key, decision.verdict, decision.reviewer, edited, decision.memory_id)
+
+
+def _with_registry(rows: pl.DataFrame, registry: RegistryView) -> pl.DataFrame:
+    """Adds settled_in, equal_memory (active, same scope) and refines (cited, other content)."""
+    settled = registry.settled_keys().rename({"memory_id": "settled_in"})
+    settled = settled.with_columns(pl.col("settled_in").fill_null("")).unique(PROMOTION_KEY)
+    known = registry.known({})
+    content = pl.DataFrame(
+        [(*k, v) for k, v in known.by_content.items()],
+        schema=["tenant_id", "scope", "duplicate_key", "equal_memory"],
+        orient="row",
+        schema_overrides=dict.fromkeys(
+            ["tenant_id", "scope", "duplicate_key", "equal_memory"], pl.String
+        ),
+    )
+    rows = rows.join(settled, on=PROMOTION_KEY, how="left").join(
+        content, on=["tenant_id", "scope", "duplicate_key"], how="left"
+    )
+    return rows.with_columns(pl.Series("refines", _refines(rows, known.survivors), dtype=pl.String))
+
+
+def _refines(
+    rows: pl.DataFrame, survivors: Any
+) -> list[str | None]:
+    """The memory that a decision cites without saying the same."""
+    found: list[str | None] = []
+    for tenant, cites, equal in rows.select("tenant_id", "cites", "equal_memory").iter_rows():
+        cited = [survivors[tenant, c] for c in cites if (tenant, c) in survivors] if cites else []
+        found.append(cited[0] if cited and equal not in cited else None)
+    return found
+
+
+def _automatic(rows: pl.DataFrame, is_automatic: Callable[[str], bool]) -> pl.Expr:
+    tenants = [t for t in rows["tenant_id"].unique().to_list() if is_automatic(t)]
+    return pl.col("tenant_id").is_in(tenants).alias("by_policy")
+
+
+def _routed(rows: pl.DataFrame) -> pl.DataFrame:
+    review, marker = pl.col("review_verdict"), pl.col("verdict")
+    needs_person = pl.col("fail_closed") | pl.col("refines").is_not_null()
+    accepted_by_person = review.is_in(["accept", "duplicate_of"])
+    route = (
+        pl.when(pl.col("refusal_code").is_not_null())
+        .then(pl.lit("refused"))
+        .when(pl.col("settled_in").is_not_null())
+        .then(pl.lit("settled"))
+        .when(pl.col("status") != "ok")
+        .then(pl.lit("blocked"))
+        .when(~pl.col("finished"))
+        .then(pl.lit("open"))
+        .when(accepted_by_person)
+        .then(pl.lit("accepted"))
+        .when(review == "decline")
+        .then(pl.lit("declined"))
+        .when(review == "defer")
+        .then(pl.lit("deferred"))
+        .when(marker == "declined")
+        .then(pl.lit("declined"))
+        .when(needs_person)
+        .then(pl.lit("review"))
+        .when(marker == "promoted")
+        .then(pl.lit("accepted"))
+        .when(pl.col("by_policy"))
+        .then(pl.lit("automatic"))
+        .otherwise(pl.lit("review"))
+    )
+    label = (
+        pl.when(pl.col("refines").is_not_null())
+        .then(pl.concat_str(pl.lit("refines "), pl.col("refines")))
+        .when(pl.col("equal_memory").is_not_null())
+        .then(pl.concat_str(pl.lit("duplicate of "), pl.col("equal_memory")))
+        .otherwise(pl.lit("new"))
+    )
+    return rows.with_columns(route.alias("route"), label.alias("label"))
+
+
+def _accepted(row: dict[str, Any]) -> Accepted:
+    if row["route"] == "automatic":
+        return Accepted(row, "automatic", "policy")
+    if row["review_verdict"] is None:
+        ref = row["verdict_by"]
+        return Accepted(row, "reviewed", f"marker {'seq' if ref > 0 else 'm'}:{abs(ref)}")
+    by = f"reviewer {row['reviewer']}"
+    if row["edited"] is None:
+        return Accepted(row, "reviewed", by, duplicate_of=row["named_duplicate"])
+    edit = msgspec.json.decode(row["edited"])
+    before = {name: row[name] for name in ("subject", "detail", "rationale")}
+    changed = {**row, **edit, "rationale": edit.get("rationale") or row["rationale"]}
+    changed["duplicate_key"] = duplicate_key(changed["subject"], changed["detail"])
+    changed["content_sha256"] = content_sha256(
+        type=row["type"],
+        subject=changed["subject"],
+        detail=changed["detail"],
+        rationale=changed["rationale"],
+        question_context=row["question_context"],
+        tables=(),
+        concepts=row["concepts"],
+    )
+    return Accepted(
+        changed, "edited", by, edited_from=msgspec.json.encode(before, order="sorted").decode()
+    )

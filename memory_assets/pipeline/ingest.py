@@ -1,0 +1,322 @@
+"""Ledgers → events: reads what changed since the last night, quarantines what cannot be accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from memory_assets.domain.effective import effective_decisions
+from memory_assets.domain.events import LedgerEvent
+from memory_assets.domain.parsing import ParsedLedger, QuarantinedLine
+from memory_assets.domain.ports import Progress
+from memory_assets.domain.schemas import EVENTS, QUARANTINE, SESSIONS
+from memory_assets.domain.watermarks import compare_rows, digests_without
+from memory_assets.errors import LedgerUnreadable
+from memory_assets.pipeline.compaction import compacted
+from memory_assets.pipeline.frames import frame_of
+from memory_assets.storage.ledgers import SessionFiles, read_ledger, scan_ledgers
+from memory_assets.storage.parts import DerivedTables
+
+GROUP = "ledger_events"
+Row = dict[str, Any]
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class IngestResult:
+    """What one reading of the ledgers found."""
+
+    sessions: int
+    read: int
+    """Sessions that were opened because a file's signature changed."""
+    changed: int
+    """Sessions whose accepted or refused rows differ from the last reading."""
+    new_events: int
+    events: int
+    quarantined: int
+    open_sessions: int
+    fail_closed: int
+    problems: tuple[tuple[str, str, str, str], ...] = ()
+    """(tenant_id, session_id, status, message) of every session that is blocked."""
+    unknown_tenants: dict[str, int] = field(default_factory=dict)
+    """Folders without an entry in tenants.toml: reported, not consolidated."""
+
+    def to_metadata(self) -> dict[str, Any]:
+        """Counts for the run's metadata; no content."""
+        return {
+            "sessions": self.sessions,
+            "sessions_read": self.read,
+            "sessions_changed": self.changed,
+            "new_events": self.new_events,
+            "events": self.events,
+            "quarantined_lines": self.quarantined,
+            "open_sessions": self.open_sessions,
+            "fail_closed_sessions": self.fail_closed,
+            "blocked_sessions": len(self.problems),
+            "unknown_tenants": len(self.unknown_tenants),
+        }
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Rows gathered while the changed sessions are read."""
+
+    ingest_no: int
+    ledgers: Path
+    events: list[tuple[object, ...]] = field(default_factory=list)
+    refused: list[tuple[object, ...]] = field(default_factory=list)
+    changed: int = 0
+
+
+def ingest(
+    ledgers: Path,
+    derived: DerivedTables,
+    *,
+    is_known_tenant: Callable[[str], bool] = lambda _: True,
+    progress: Progress | None = None,
+) -> IngestResult:
+    """Events, quarantine and watermarks brought up to date with the ledgers; one commit.
+
+    A session is opened only when the signature of one of its files changed, and counts as changed
+    only when its rows did. A session that broke the append-only rule, vanished or cannot be read
+    keeps its earlier rows, is blocked from promotion, and never stops the others.
+
+    Raises:
+        UsageError: the ledgers folder does not exist.
+        StoreWriteFailed: the derived tables cannot be written.
+    """
+    found = scan_ledgers(ledgers)
+    unknown: dict[str, int] = {}
+    for files in found:
+        if not is_known_tenant(files.tenant_id):
+            unknown[files.tenant_id] = unknown.get(files.tenant_id, 0) + 1
+    files_by_key = {f.key: f for f in found if f.tenant_id not in unknown}
+    head = derived.head(GROUP)
+    before = derived.read(GROUP, SESSIONS)
+    rows: dict[Key, Row] = {(r["tenant_id"], r["session_id"]): r for r in before.to_dicts()}
+    reading = _Reading(int(derived.info(GROUP).get("ingest_no", 0)) + 1, ledgers)
+    to_read = [f for k, f in files_by_key.items() if _may_have_changed(rows.get(k), f)]
+    dirty = False
+    for done, files in enumerate(to_read, 1):
+        row = _read_session(files, rows.get(files.key), reading)
+        dirty |= row != rows.get(files.key)
+        rows[files.key] = row
+        if progress is not None and (done % 200 == 0 or done == len(to_read)):
+            progress(done, len(to_read))
+    for key in rows.keys() - files_by_key.keys():
+        dirty |= _mark_missing(rows[key], unknown)
+    if dirty:
+        _commit(derived, head, rows, reading)
+    return _result(rows, reading, len(files_by_key), len(to_read), unknown)
+
+
+def current_events(derived: DerivedTables, sessions: pl.DataFrame) -> pl.DataFrame:
+    """The events of the newest reading of the given sessions (tenant_id, session_id, ingest_no)."""
+    events = derived.read(GROUP, EVENTS)
+    keys = sessions.select("tenant_id", "session_id", "ingest_no")
+    return events.join(keys, on=["tenant_id", "session_id", "ingest_no"], how="semi")
+
+
+def _may_have_changed(row: Row | None, files: SessionFiles) -> bool:
+    return (
+        row is None
+        or row["status"] == "unreadable"
+        or row["ledger_stat"] != files.ledger_stat
+        or row["companion_stat"] != files.companion_stat
+    )
+
+
+def _mark_missing(row: Row, unknown: Collection[str]) -> bool:
+    if row["status"] == "missing" or row["tenant_id"] in unknown:
+        return False
+    row.update(
+        status="missing",
+        message="the ledger is gone; restore the file. Its published memories stay; nothing new is "
+        "published from it.",
+        ledger_stat="",
+    )
+    return True
+
+
+def _read_session(files: SessionFiles, before: Row | None, reading: _Reading) -> Row:
+    names = {"tenant_id": files.tenant_id, "session_id": files.session_id}
+    try:
+        ledger = read_ledger(files.ledger, **names, origin="ledger")
+        companion = read_ledger(files.companion, **names, origin="companion")
+    except LedgerUnreadable as error:
+        return {**(before or _blank(files)), "status": "unreadable", "message": str(error)}
+    stats = {"ledger_stat": files.ledger_stat, "companion_stat": files.companion_stat}
+    changed = True
+    if before is not None:
+        if _says_the_same(before, ledger, companion):
+            return {**before, **stats, "ledger_sha256": ledger.sha256}
+        growth = compare_rows(
+            before["ledger_digests"], ledger, had_refused_lines=before["quarantined"] > 0
+        )
+        if growth.change == "violated":
+            return {
+                **before,
+                **stats,
+                "status": "append-only-violation",
+                "message": f"accepted row number {growth.lost_row} of {files.ledger.name} was lost "
+                "or changed; ledgers are append-only. Restore the file from a copy: nothing is "
+                "published from this session until its earlier rows are back.",
+            }
+        changed = growth.change != "none" or before["status"] != "ok"
+    row = {**_gather(files, ledger, companion, reading), **stats}
+    reading.changed += changed or (before or {}).get("quarantined") != row["quarantined"]
+    return row
+
+
+def _says_the_same(before: Row, ledger: ParsedLedger, companion: ParsedLedger) -> bool:
+    """Whether nothing but white space, key order, line ends or a byte order mark changed."""
+    if before["status"] != "ok" or before["companion_sha256"] != companion.sha256:
+        return False
+    if before["ledger_sha256"] == ledger.sha256:
+        return True
+    refused = before["quarantined"] or before["torn"] or ledger.quarantined or ledger.torn_tail
+    return not refused and bool(before["ledger_digests"] == ledger.digests)
+
+
+def _gather(
+    files: SessionFiles, ledger: ParsedLedger, companion: ParsedLedger, reading: _Reading
+) -> Row:
+    """Adds a session's rows to the reading; its new watermark."""
+    events = [*ledger.events, *companion.events]
+    session = effective_decisions(events)
+    dangling = {d.event.ref: d for d in session.dangling}
+    sound = [e for e in events if e.ref not in dangling]
+    no = reading.ingest_no
+    reading.events.extend(_event_row(e, no) for e in sound)
+    refused: list[tuple[str, QuarantinedLine]] = [
+        *(("ledger", q) for q in ledger.quarantined),
+        *(("companion", q) for q in companion.quarantined),
+    ]
+    torn_companion = companion.torn_tail
+    if torn_companion is not None:
+        # A write of ours was cut short; whoever writes next completes it, so it hides nothing.
+        refused.append(("companion", torn_companion))
+    for ref, item in dangling.items():
+        parsed = ledger if ref > 0 else companion
+        line = parsed.refuse(item.event.line, item.code, item.reason)
+        refused.append((parsed.origin, line))
+    for origin, bad in refused:
+        path = files.ledger if origin == "ledger" else files.companion
+        name = path.relative_to(reading.ledgers).as_posix()
+        reading.refused.append(
+            (*files.key, no, name, origin, bad.line, bad.offset, bad.code, bad.reason, bad.raw)
+        )
+    last = ledger.events[-1] if ledger.events else None
+    return {
+        "tenant_id": files.tenant_id,
+        "session_id": files.session_id,
+        "ingest_no": no,
+        "status": "ok",
+        "message": "",
+        "closed": session.finished and ledger.torn_tail is None,
+        "torn": ledger.torn_tail is not None,
+        "fail_closed": len(refused) > (torn_companion is not None),
+        "rows": sum(e.ref > 0 for e in sound),
+        "companion_rows": sum(e.ref < 0 for e in sound),
+        "quarantined": len(refused),
+        "last_seq": last.ref if last else 0,
+        "last_ts": last.ts if last else None,
+        "ledger_sha256": ledger.sha256,
+        # A row refused by the replay may be repaired like any other refused line.
+        "ledger_digests": digests_without(ledger, dangling.keys()),
+        "companion_sha256": companion.sha256,
+    }
+
+
+def _event_row(e: LedgerEvent, ingest_no: int) -> tuple[object, ...]:
+    row = e.row
+    return (
+        e.tenant_id,
+        e.session_id,
+        ingest_no,
+        e.ref,
+        e.after_seq,
+        e.ts,
+        e.ts_note,
+        e.phase,
+        row.type,
+        e.subject,
+        e.detail,
+        e.rationale,
+        e.question_context,
+        e.tables,
+        e.concepts,
+        row.user_id or None,
+        row.client_id or None,
+        row.audience or None,
+        row.source or None,
+        e.metadata,
+        e.extra,
+        e.line,
+        e.target,
+    )
+
+
+def _blank(files: SessionFiles) -> Row:
+    row: Row = dict.fromkeys(SESSIONS.names(), 0)
+    row.update(
+        tenant_id=files.tenant_id,
+        session_id=files.session_id,
+        closed=False,
+        torn=False,
+        fail_closed=False,
+        last_ts=None,
+        ledger_stat="",
+        ledger_sha256="",
+        ledger_digests=b"",
+        companion_stat="",
+        companion_sha256="",
+    )
+    return row
+
+
+def _commit(
+    derived: DerivedTables,
+    head: dict[str, Any],
+    rows: dict[Key, Row],
+    reading: _Reading,
+) -> None:
+    label = f"{reading.ingest_no:08d}"
+    sessions = pl.DataFrame(
+        [rows[k] for k in sorted(rows)], schema=SESSIONS.schema, infer_schema_length=None
+    )
+    live = sessions.select("tenant_id", "session_id", "ingest_no")
+    new = dict(head)
+    for spec, fresh in ((EVENTS, reading.events), (QUARANTINE, reading.refused)):
+        part = derived.parts.write(spec, frame_of(spec, fresh), label)
+        listed = [*head.get(spec.name, []), *([part] if part else [])]
+        new[spec.name] = compacted(derived.parts, spec, listed, live=live, label=label)
+    part = derived.parts.write(SESSIONS, sessions, label)
+    new[SESSIONS.name] = [part] if part else []
+    derived.commit(GROUP, new, {"ingest_no": reading.ingest_no})
+
+
+def _result(
+    rows: dict[Key, Row], reading: _Reading, sessions: int, read: int, unknown: dict[str, int]
+) -> IngestResult:
+    known = [r for r in rows.values() if r["tenant_id"] not in unknown]
+    return IngestResult(
+        sessions=sessions,
+        read=read,
+        changed=reading.changed,
+        new_events=len(reading.events),
+        events=sum(r["rows"] + r["companion_rows"] for r in known),
+        quarantined=sum(r["quarantined"] for r in known),
+        open_sessions=sum(not r["closed"] for r in known),
+        fail_closed=sum(r["fail_closed"] for r in known),
+        problems=tuple(
+            (r["tenant_id"], r["session_id"], r["status"], r["message"])
+            for r in sorted(known, key=lambda r: (r["tenant_id"], r["session_id"]))
+            if r["status"] != "ok"
+        ),
+        unknown_tenants=unknown,
+    )

@@ -1,0 +1,151 @@
+"""One installation, wired: the settings, the stores they name, and the embedder."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from memory_assets.domain.ports import Embedder, Progress, VectorCache
+from memory_assets.embedding.cache import SqliteVectorCache
+from memory_assets.embedding.registry import default_model, open_embedder
+from memory_assets.pipeline.consolidate import Assessment
+from memory_assets.pipeline.decide import DecideResult, SchemaRules, decide
+from memory_assets.pipeline.ingest import IngestResult, ingest
+from memory_assets.pipeline.markers import MarkersResult, owed_markers, write_markers
+from memory_assets.pipeline.publish import (
+    Publisher,
+    PublishResult,
+    PublishSettings,
+    assess_home,
+)
+from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.settings import Settings, load_settings
+from memory_assets.storage.generations import GenerationStore
+from memory_assets.storage.home import Home
+from memory_assets.storage.locks import exclusive
+from memory_assets.storage.parts import DerivedTables
+
+MB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The use cases of one installation; entry points call these and nothing below them."""
+
+    settings: Settings
+
+    @classmethod
+    def load(cls, **flags: str | None) -> Workspace:
+        """The workspace that flags, environment and ``<home>/settings.toml`` describe.
+
+        Raises:
+            SettingsError: with every problem in one message.
+        """
+        return cls(load_settings(flags=flags))
+
+    @cached_property
+    def home(self) -> Home:
+        """The home folder; not created by looking at it."""
+        return Home(self.settings.home)
+
+    @cached_property
+    def derived(self) -> DerivedTables:
+        """Tables that can be rebuilt from the ledgers."""
+        return DerivedTables(self.home.derived)
+
+    @cached_property
+    def generations(self) -> GenerationStore:
+        """The published generations."""
+        return GenerationStore(self.home)
+
+    @cached_property
+    def embedding_spec(self) -> str:
+        """PROVIDER:MODEL of the configured embedder."""
+        return self.settings.text("embedding") or default_model()
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The configured embedder; its model loads at first use."""
+        return open_embedder(self.embedding_spec, cache_dir=self.home.cache)
+
+    @cached_property
+    def cache(self) -> VectorCache:
+        """The shared vector cache."""
+        limit = int(self.settings.number("embedding_cache_mb") * MB)
+        return SqliteVectorCache(self.home.cache / "vectors.sqlite", limit)
+
+    @property
+    def publish_settings(self) -> PublishSettings:
+        """What publication has to know of the settings."""
+        hours = self.settings.number("idle_close_hours")
+        return PublishSettings(
+            is_automatic=lambda t: self.settings.tenant(t).review == "automatic",
+            language=lambda t: self.settings.tenant(t).language,
+            idle_close=timedelta(hours=hours) if hours else None,
+            keep_generations=int(self.settings.number("keep_generations")),
+        )
+
+    def schema_rules(self, tenant_id: str) -> SchemaRules:
+        """What the tenant counts as a bare schema name."""
+        tenant = self.settings.tenant(tenant_id)
+        return SchemaRules(tenant.schema_table_patterns, tenant.refuse_column_names)
+
+    def ingest(self, *, progress: Progress | None = None) -> IngestResult:
+        """Events, quarantine and watermarks brought up to date with the ledgers."""
+        with self._deriving():
+            return ingest(
+                self.settings.ledgers,
+                self.derived,
+                is_known_tenant=self.settings.is_known,
+                progress=progress,
+            )
+
+    def decide(self) -> DecideResult:
+        """The decisions table brought up to date with the events."""
+        with self._deriving():
+            return decide(self.derived, rules_for=self.schema_rules)
+
+    def registry(self) -> RegistryView:
+        """The published registry."""
+        return RegistryView.of(self.generations.snapshot())
+
+    def assess(self, *, now: datetime) -> Assessment:
+        """Where every clarification stands."""
+        return assess_home(
+            self.home, self.derived, self.registry(), self.publish_settings, now=now
+        )
+
+    def publish(
+        self, *, run_id: str, now: datetime, progress: Progress | None = None
+    ) -> PublishResult:
+        """The next generation, committed; or the present one, when nothing had changed."""
+        return Publisher(
+            self.home.ensure(),
+            self.derived,
+            self.embedder,
+            self.cache,
+            self.publish_settings,
+            run_id=run_id,
+            now=now,
+            progress=progress,
+        ).publish()
+
+    def mark(self, *, now: datetime, progress: Progress | None = None) -> MarkersResult:
+        """Markers of published verdicts, written to the companion files and read back at once.
+
+        Reading them back keeps our own rows from making the next night read every session again.
+        """
+        with exclusive(self.home.publisher_lock, purpose="writing markers"):
+            owed = owed_markers(self.derived, self.registry(), self.assess(now=now))
+            result = write_markers(self.settings.ledgers, owed, now=now, progress=progress)
+        if result.owed:
+            self.ingest()
+            self.decide()
+        return result
+
+    def _deriving(self) -> AbstractContextManager[None]:
+        return exclusive(
+            self.home.root / "locks" / "derived.lock", purpose="reading ledgers", wait=True
+        )

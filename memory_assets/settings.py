@@ -1,0 +1,275 @@
+"""All settings, declared once: name, default, meaning; and the tenants' own settings.
+
+Precedence: command-line flag, environment variable, ``<home>/settings.toml``, default. Every value
+remembers where it came from, for ``memory-assets doctor``. Secrets are never settings: API keys
+are read from their own environment variables by the providers that need them.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from memory_assets.domain.candidates import DEFAULT_SCHEMA_PATTERNS
+from memory_assets.errors import SettingsError
+
+ENV_PREFIX: Final = "MEMORY_ASSETS_"
+DEFAULT_HOME: Final = ".home"
+REVIEW_POLICIES: Final = ("manual", "automatic")
+LANGUAGES: Final = ("it", "en")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: its name in ``settings.toml``, and (upper case, prefixed) in the environment."""
+
+    name: str
+    default: str
+    meaning: str
+    check: Callable[[str], str | None] = lambda _: None
+    """What is wrong with a value, or None."""
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return ENV_PREFIX + self.name.upper()
+
+
+def _number(low: float, high: float) -> Callable[[str], str | None]:
+    def check(value: str) -> str | None:
+        try:
+            number = float(value)
+        except ValueError:
+            return "must be a number"
+        return None if low <= number <= high else f"must lie between {low:g} and {high:g}"
+
+    return check
+
+
+def _time_zone(value: str) -> str | None:
+    try:
+        ZoneInfo(value)
+    except (KeyError, ValueError, OSError):
+        return "is not a time zone name such as Europe/Rome"
+    return None
+
+
+def _cron(value: str) -> str | None:
+    return None if len(value.split()) == 5 else "must have five fields, such as 30 3 * * *"
+
+
+SETTINGS: Final = (
+    Setting("home", DEFAULT_HOME, "Folder of the registry, the index and all derived data."),
+    Setting("ledgers", "", "Folder that holds <tenant>/<session>.jsonl, written by agents."),
+    Setting(
+        "embedding",
+        "",
+        "Embedding model, PROVIDER:MODEL; empty takes the packaged multilingual one where it "
+        "installs.",
+    ),
+    Setting(
+        "embedding_cache_mb",
+        "4096",
+        "Size limit of the shared vector cache, in MB.",
+        _number(1, 1_000_000),
+    ),
+    Setting("schedule", "30 3 * * *", "When the nightly job starts, as cron.", _cron),
+    Setting("time_zone", "UTC", "Time zone of the schedules.", _time_zone),
+    Setting(
+        "sensor_seconds",
+        "60",
+        "How often the sensor looks for new or grown finished sessions.",
+        _number(5, 86_400),
+    ),
+    Setting(
+        "idle_close_hours",
+        "0",
+        "A session without a row for so many hours counts as finished; 0 turns that off.",
+        _number(0, 87_600),
+    ),
+    Setting(
+        "quarantine_warn_ratio",
+        "0.01",
+        "Share of refused lines from which the quarantine check warns.",
+        _number(0, 1),
+    ),
+    Setting(
+        "keep_generations",
+        "7",
+        "Published generations that stay readable, the current one included.",
+        _number(1, 100_000),
+    ),
+    Setting(
+        "weight_cosine", "0.55", "Weight of vector similarity in the search score.", _number(0, 1)
+    ),
+    Setting("weight_text", "0.25", "Weight of the text match in the search score.", _number(0, 1)),
+    Setting("weight_recency", "0.15", "Weight of recency in the search score.", _number(0, 1)),
+    Setting("weight_access", "0.05", "Weight of recorded uses in the search score.", _number(0, 1)),
+    Setting(
+        "recency_days",
+        "14",
+        "Time constant of recency in days: exp(-age/T). Not a half-life (that is 0.69 T).",
+        _number(0.01, 36_500),
+    ),
+)
+_BY_NAME: Final = {s.name: s for s in SETTINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSettings:
+    """What one tenant wants; the defaults hold for tenants without an entry."""
+
+    tenant_id: str
+    review: str = "manual"
+    language: str = "it"
+    schema_table_patterns: tuple[str, ...] = DEFAULT_SCHEMA_PATTERNS
+    refuse_column_names: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of one run, with the origin of each value."""
+
+    values: Mapping[str, str]
+    origins: Mapping[str, str]
+    tenants: Mapping[str, TenantSettings] = field(default_factory=dict)
+    tenants_file: Path | None = None
+    """Where the tenants were declared; None when every folder is a tenant."""
+
+    def text(self, name: str) -> str:
+        """A setting as text."""
+        return self.values[name]
+
+    def number(self, name: str) -> float:
+        """A setting as a number."""
+        return float(self.values[name])
+
+    @property
+    def home(self) -> Path:
+        """The home folder, absolute."""
+        return Path(self.values["home"]).expanduser().absolute()
+
+    @property
+    def ledgers(self) -> Path:
+        """The ledgers folder, absolute.
+
+        Raises:
+            SettingsError: it was not named.
+        """
+        if not self.values["ledgers"]:
+            raise SettingsError(
+                "No ledgers folder is named.",
+                remedy="add --ledgers DIR, or set MEMORY_ASSETS_LEDGERS; DIR holds "
+                "<tenant>/<session>.jsonl. `memory-assets samples DIR` makes one to try.",
+            )
+        return Path(self.values["ledgers"]).expanduser().absolute()
+
+    def is_known(self, tenant_id: str) -> bool:
+        """Whether the tenant may be consolidated: without a tenants file every folder is one."""
+        return self.tenants_file is None or tenant_id in self.tenants
+
+    def tenant(self, tenant_id: str) -> TenantSettings:
+        """The tenant's settings, or the defaults."""
+        return self.tenants.get(tenant_id) or TenantSettings(tenant_id)
+
+
+def load_settings(
+    *,
+    flags: Mapping[str, str | None] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """The settings in force, checked as a whole.
+
+    Raises:
+        SettingsError: with every problem of every file and variable in one message.
+    """
+    env = os.environ if environment is None else environment
+    given = {k: v for k, v in (flags or {}).items() if v is not None}
+    problems: list[str] = []
+    values: dict[str, str] = {}
+    origins: dict[str, str] = {}
+
+    def settle(setting: Setting, from_file: Mapping[str, Any], file: Path | None) -> None:
+        if setting.name in given:
+            value, origin = str(given[setting.name]), "flag --" + setting.name.replace("_", "-")
+        elif env.get(setting.variable):
+            value, origin = env[setting.variable], "variable " + setting.variable
+        elif setting.name in from_file:
+            value, origin = str(from_file[setting.name]), f"file {file}"
+        else:
+            value, origin = setting.default, "default"
+        wrong = setting.check(value)
+        if wrong:
+            problems.append(f"{setting.name} = {value!r} ({origin}) {wrong}")
+        values[setting.name], origins[setting.name] = value, origin
+
+    settle(_BY_NAME["home"], {}, None)
+    home = Path(values["home"]).expanduser().absolute()
+    file = home / "settings.toml"
+    from_file = _toml(file, problems)
+    for unknown in from_file.keys() - _BY_NAME.keys():
+        problems.append(f"{file}: {unknown!r} is not a setting; known are {', '.join(_BY_NAME)}")
+    for setting in SETTINGS:
+        if setting.name != "home":
+            settle(setting, from_file, file)
+    tenants_file = home / "tenants.toml"
+    tenants = _tenants(tenants_file, problems)
+    if problems:
+        raise SettingsError(
+            "The settings are not valid: " + "; ".join(problems) + ".",
+            remedy="mend each of them; `memory-assets doctor` shows every setting with its origin.",
+        )
+    return Settings(values, origins, tenants, tenants_file if tenants_file.exists() else None)
+
+
+def _toml(path: Path, problems: list[str]) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        problems.append(f"{path}: {error}")
+        return {}
+
+
+def _tenants(path: Path, problems: list[str]) -> dict[str, TenantSettings]:
+    entries = _toml(path, problems).get("tenants", {})
+    found: dict[str, TenantSettings] = {}
+    if not isinstance(entries, dict):
+        problems.append(f"{path}: tenants must be tables such as [tenants.clinica]")
+        return found
+    for name, entry in entries.items():
+        where = f"{path}: tenants.{name}"
+        if not isinstance(entry, dict):
+            problems.append(f"{where} must be a table")
+            continue
+        problems.extend(_tenant_problems(where, entry))
+        known = {k: v for k, v in entry.items() if k in _TENANT_FIELDS}
+        if isinstance(known.get("schema_table_patterns"), list):
+            known["schema_table_patterns"] = tuple(known["schema_table_patterns"])
+        found[name] = TenantSettings(name, **known)
+    return found
+
+
+_TENANT_FIELDS: Final = frozenset(TenantSettings.__dataclass_fields__) - {"tenant_id"}
+
+
+def _tenant_problems(where: str, entry: Mapping[str, Any]) -> list[str]:
+    problems = [
+        f"{where}.{key} is not a tenant setting; known are {', '.join(sorted(_TENANT_FIELDS))}"
+        for key in sorted(entry.keys() - _TENANT_FIELDS)
+    ]
+    for key, allowed in (("review", REVIEW_POLICIES), ("language", LANGUAGES)):
+        if key in entry and entry[key] not in allowed:
+            problems.append(f"{where}.{key} = {entry[key]!r} must be one of {', '.join(allowed)}")
+    patterns = entry.get("schema_table_patterns", [])
+    if not (isinstance(patterns, list) and all(isinstance(p, str) and p for p in patterns)):
+        problems.append(f"{where}.schema_table_patterns must be a list of patterns like 'fact_*'")
+    if not isinstance(entry.get("refuse_column_names", False), bool):
+        problems.append(f"{where}.refuse_column_names must be true or false")
+    return problems

@@ -1,0 +1,238 @@
+"""Generations: consistent published states, each described by one manifest.
+
+CURRENT names the manifest with its hash, the manifest names every part with its hash and the pinned
+version of every index table. So whoever has read CURRENT once holds one state in full, whatever a
+publisher does meanwhile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import polars as pl
+
+from memory_assets.domain.schemas import REGISTRY_TABLES, TableSpec
+from memory_assets.domain.spaces import EmbeddingSpace
+from memory_assets.errors import CorruptStore, CurrentMissing, SchemaTooNew
+from memory_assets.storage.files import make_folder, write_atomically
+from memory_assets.storage.home import Home
+from memory_assets.storage.parts import Part, PartStore
+from memory_assets.storage.pointer import LocalPointer, Pointer
+
+SCHEMA_VERSION: Final = 1
+RESTORE: Final = "restore the home folder from a backup, or rebuild it from the ledgers."
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedSpace:
+    """One embedding space's index as a generation serves it."""
+
+    space: EmbeddingSpace
+    version: int
+    rows: int
+    pending: int
+    """Rows whose vector is missing; they are found by their words only."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The pinned space as the manifest stores it."""
+        return {
+            **self.space.to_dict(),
+            "version": self.version,
+            "rows": self.rows,
+            "pending": self.pending,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One published state: its parts, its index versions, its counters."""
+
+    number: int
+    parent: int | None
+    published_at: str
+    run_id: str
+    tables: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
+    spaces: tuple[PinnedSpace, ...] = ()
+    counters: Mapping[str, int] = field(default_factory=dict)
+    """The last memory number allocated per tenant."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def serving(self) -> PinnedSpace | None:
+        """The space that answers queries: the first one."""
+        return self.spaces[0] if self.spaces else None
+
+    def to_bytes(self) -> bytes:
+        """The manifest."""
+        body = {
+            "schema_version": SCHEMA_VERSION,
+            "generation": self.number,
+            "parent": self.parent,
+            "published_at": self.published_at,
+            "run_id": self.run_id,
+            "tables": {n: [p.to_dict() for p in ps] for n, ps in sorted(self.tables.items())},
+            "spaces": [s.to_dict() for s in self.spaces],
+            "counters": dict(sorted(self.counters.items())),
+            "counts": dict(sorted(self.counts.items())),
+        }
+        return json.dumps(body, indent=1, ensure_ascii=False).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Generation:
+        """The generation that a manifest describes."""
+        body = json.loads(data)
+        return cls(
+            number=body["generation"],
+            parent=body["parent"],
+            published_at=body["published_at"],
+            run_id=body["run_id"],
+            tables={n: tuple(Part(**p) for p in ps) for n, ps in body["tables"].items()},
+            spaces=tuple(_pinned(s) for s in body["spaces"]),
+            counters=body["counters"],
+            counts=body["counts"],
+        )
+
+
+EMPTY: Final = Generation(number=0, parent=None, published_at="", run_id="")
+"""The state of a home in which nothing was published yet."""
+
+
+class Snapshot:
+    """One generation pinned for reading."""
+
+    def __init__(self, store: GenerationStore, generation: Generation) -> None:
+        self._store = store
+        self.generation = generation
+
+    @property
+    def number(self) -> int:
+        """The generation's number."""
+        return self.generation.number
+
+    def table(self, spec: TableSpec) -> pl.DataFrame:
+        """A registry table as this generation holds it."""
+        return self._store.parts.read(spec, self.generation.tables.get(spec.name, ()))
+
+
+class GenerationStore:
+    """Reads and commits generations below one home."""
+
+    def __init__(self, home: Home, pointer: Pointer | None = None) -> None:
+        self.home = home
+        self.parts = PartStore(home.registry, remedy=RESTORE)
+        self.pointer: Pointer = pointer or LocalPointer(home.current)
+
+    def current(self, *, verify: bool = False) -> tuple[Generation, str | None]:
+        """The published generation and the pointer's tag; the empty one before the first.
+
+        ``verify`` also compares every listed part with its hash.
+
+        Raises:
+            CurrentMissing: generations exist but CURRENT does not.
+            CorruptStore: CURRENT, the manifest or a part is not what was published.
+            SchemaTooNew: a newer version of this package wrote it.
+        """
+        found = self.pointer.read()
+        if found is None:
+            if any(self.home.generations.glob("*/manifest.json")):
+                raise CurrentMissing(
+                    "Generations exist, but CURRENT does not.",
+                    where=str(self.home.current),
+                    remedy=f"nothing is guessed: {RESTORE}",
+                )
+            return EMPTY, None
+        value, tag = found
+        generation = self._load(value)
+        if verify:
+            for parts in generation.tables.values():
+                self.parts.verify(parts)
+        return generation, tag
+
+    def snapshot(self) -> Snapshot:
+        """The published generation, pinned for reading."""
+        return Snapshot(self, self.current()[0])
+
+    def stage_manifest(self, generation: Generation) -> bytes:
+        """Writes the manifest durably; the bytes that CURRENT must hold to publish it."""
+        data = generation.to_bytes()
+        folder = self.home.generations / f"{generation.number:08d}"
+        make_folder(folder)
+        write_atomically(folder / "manifest.json", data)
+        body = {
+            "schema_version": SCHEMA_VERSION,
+            "generation": generation.number,
+            "manifest": f"generations/{generation.number:08d}/manifest.json",
+            "manifest_sha256": hashlib.sha256(data).hexdigest(),
+            "counters": dict(sorted(generation.counters.items())),
+        }
+        return json.dumps(body, indent=1, ensure_ascii=False).encode()
+
+    def load(self, number: int) -> Generation:
+        """An older generation that was kept.
+
+        Raises:
+            CorruptStore: there is no readable manifest of that number.
+        """
+        path = self.home.generations / f"{number:08d}" / "manifest.json"
+        try:
+            return Generation.from_bytes(path.read_bytes())
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise CorruptStore(
+                f"Generation {number} cannot be read: {type(error).__name__}.",
+                where=str(path),
+                remedy="choose one that `memory-assets doctor` lists.",
+            ) from error
+
+    def kept(self) -> list[int]:
+        """Numbers of all generations with a manifest, oldest first; unpublished leftovers too."""
+        found = self.home.generations.glob("*/manifest.json")
+        return sorted(int(p.parent.name) for p in found if p.parent.name.isdigit())
+
+    def _load(self, value: bytes) -> Generation:
+        where = str(self.home.current)
+        try:
+            body = json.loads(value)
+            version = int(body["schema_version"])
+            name, digest = str(body["manifest"]), str(body["manifest_sha256"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise CorruptStore(
+                "CURRENT is not readable.", where=where, remedy=RESTORE
+            ) from error
+        if version > SCHEMA_VERSION:
+            raise SchemaTooNew(
+                f"This home has schema version {version}; this package knows {SCHEMA_VERSION}.",
+                where=where,
+                remedy="upgrade memory-assets.",
+            )
+        path = self.home.root / name
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise CorruptStore(
+                f"The manifest cannot be read: {error.strerror}.", where=str(path), remedy=RESTORE
+            ) from error
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise CorruptStore(
+                "The manifest differs from the hash in CURRENT.", where=str(path), remedy=RESTORE
+            )
+        return Generation.from_bytes(data)
+
+
+def registry_tables() -> tuple[TableSpec, ...]:
+    """The tables that a generation lists."""
+    return REGISTRY_TABLES
+
+
+def _pinned(found: Mapping[str, Any]) -> PinnedSpace:
+    space = EmbeddingSpace(
+        provider=found["provider"],
+        model=found["model"],
+        dimension=found["dimension"],
+        fingerprint=found["fingerprint"],
+        recipe=found["recipe"],
+    )
+    return PinnedSpace(space, found["version"], found["rows"], found["pending"])

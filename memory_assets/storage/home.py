@@ -1,0 +1,84 @@
+"""Where everything lives below the home folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory_assets.storage.files import make_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder that holds one installation's state; ledgers lie elsewhere."""
+
+    root: Path
+
+    @property
+    def current(self) -> Path:
+        """The pointer to the published generation; replacing it is the commit."""
+        return self.root / "CURRENT"
+
+    @property
+    def publisher_lock(self) -> Path:
+        """Held over a whole publication."""
+        return self.root / "locks" / "publisher.lock"
+
+    @property
+    def generations(self) -> Path:
+        """One folder per generation, each with its manifest."""
+        return self.root / "generations"
+
+    @property
+    def registry(self) -> Path:
+        """Append-only Parquet parts of the registry tables."""
+        return self.root / "registry"
+
+    @property
+    def index(self) -> Path:
+        """One Lance table per embedding space."""
+        return self.root / "index"
+
+    @property
+    def derived(self) -> Path:
+        """Tables that can be rebuilt from the ledgers."""
+        return self.root / "derived"
+
+    @property
+    def intents(self) -> Path:
+        """What other jobs ask the next publication to do, append-only."""
+        return self.root / "intents"
+
+    @property
+    def review_decisions(self) -> Path:
+        """The reviewers' verdicts, append-only."""
+        return self.root / "review" / "decisions.jsonl"
+
+    @property
+    def access_log(self) -> Path:
+        """Recorded uses of memories, by day and process."""
+        return self.root / "access"
+
+    @property
+    def cache(self) -> Path:
+        """Vectors and rebuilt models: can be deleted at any time."""
+        return self.root / "cache"
+
+    @property
+    def dagster(self) -> Path:
+        """Dagster's own storage (DAGSTER_HOME) of the local commands."""
+        return self.root / "dagster"
+
+    @property
+    def tenants_file(self) -> Path:
+        """The tenants' settings."""
+        return self.root / "tenants.toml"
+
+    def ensure(self) -> Home:
+        """Creates the folder.
+
+        Raises:
+            StoreWriteFailed: it cannot be created.
+        """
+        make_folder(self.root)
+        return self

@@ -1,0 +1,141 @@
+"""Finding and reading session ledgers: ``<ledgers>/<tenant>/<session>.jsonl`` and companions."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from memory_assets.domain.parsing import Origin, ParsedLedger, parse_ledger
+from memory_assets.errors import LedgerUnreadable, UsageError
+from memory_assets.storage.files import stat_signature
+
+LEDGER_SUFFIX: Final = ".jsonl"
+COMPANION_SUFFIX: Final = ".markers.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFiles:
+    """The files of one session, and signatures that change whenever they may have changed."""
+
+    tenant_id: str
+    session_id: str
+    ledger: Path
+    ledger_stat: str
+    companion: Path
+    companion_stat: str
+    """Empty when there is no companion file."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """(tenant_id, session_id)."""
+        return (self.tenant_id, self.session_id)
+
+
+def companion_path(ledgers: Path, tenant_id: str, session_id: str) -> Path:
+    """Where our own rows about a session go; the ledger itself belongs to its agent."""
+    return ledgers / tenant_id / f"{session_id}{COMPANION_SUFFIX}"
+
+
+def ledger_path(ledgers: Path, tenant_id: str, session_id: str) -> Path:
+    """Where a session's ledger lies."""
+    return ledgers / tenant_id / f"{session_id}{LEDGER_SUFFIX}"
+
+
+def scan_ledgers(ledgers: Path) -> list[SessionFiles]:
+    """All sessions below the folder, sorted by tenant and session; nothing is opened.
+
+    Raises:
+        UsageError: the folder does not exist.
+        LedgerUnreadable: it, or a tenant's folder, cannot be listed.
+    """
+    if not ledgers.is_dir():
+        raise UsageError(
+            "The ledgers folder does not exist.",
+            where=str(ledgers),
+            remedy="name the folder that holds <tenant>/<session>.jsonl with --ledgers or "
+            "MEMORY_ASSETS_LEDGERS.",
+        )
+    found = [session for tenant in _folders(ledgers) for session in _sessions(tenant)]
+    return sorted(found, key=lambda s: s.key)
+
+
+def _folders(ledgers: Path) -> Iterator[os.DirEntry[str]]:
+    for entry in _listing(ledgers):
+        if entry.is_dir() and _usable(entry.name):
+            yield entry
+
+
+def _sessions(tenant: os.DirEntry[str]) -> Iterator[SessionFiles]:
+    folder = Path(tenant.path)
+    stats: dict[str, str] = {}
+    for entry in _listing(folder):
+        if entry.name.endswith(LEDGER_SUFFIX) and _usable(entry.name):
+            try:
+                stats[entry.name] = stat_signature(entry.stat())
+            except OSError:
+                stats[entry.name] = "unreadable"
+    for name, signature in stats.items():
+        if name.endswith(COMPANION_SUFFIX):
+            continue
+        session_id = name[: -len(LEDGER_SUFFIX)]
+        companion = session_id + COMPANION_SUFFIX
+        yield SessionFiles(
+            tenant.name,
+            session_id,
+            folder / name,
+            signature,
+            folder / companion,
+            stats.get(companion, ""),
+        )
+
+
+def _usable(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return not name.startswith(".")
+
+
+def _listing(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError as error:
+        raise LedgerUnreadable(
+            f"A folder cannot be listed: {error.strerror}.",
+            where=str(folder),
+            remedy="give this user read and search permission on it.",
+        ) from error
+
+
+def read_ledger(path: Path, *, tenant_id: str, session_id: str, origin: Origin) -> ParsedLedger:
+    """One file, parsed; a missing companion file reads as empty.
+
+    Raises:
+        LedgerUnreadable: the file cannot be opened or read.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would make the night wait for ever
+            raise _unreadable(path, "it is not a regular file")
+        data = path.read_bytes()
+    except FileNotFoundError:
+        if origin == "ledger":
+            raise _unreadable(path, "it is gone") from None
+        data = b""
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    return parse_ledger(data, tenant_id=tenant_id, session_id=session_id, origin=origin)
+
+
+def _unreadable(path: Path, why: str) -> LedgerUnreadable:
+    return LedgerUnreadable(
+        f"A ledger cannot be read: {why}.",
+        where=str(path),
+        remedy="restore the file or give this user permission to read it; the rest of the run "
+        "goes on without this session.",
+    )

@@ -1,0 +1,57 @@
+"""Advisory locks between processes; the kernel drops them when their holder dies."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory_assets.errors import PublisherBusy
+from memory_assets.storage.files import make_folder, write_errors
+
+
+@contextmanager
+def exclusive(path: Path, *, purpose: str, wait: bool = False) -> Iterator[None]:
+    """Holds the lock file for this process while the block runs.
+
+    The file names its holder (process, host, purpose) for the message that the next one gets. A
+    holder that was killed leaves no lock behind, only an outdated name.
+
+    Raises:
+        PublisherBusy: another process holds it, and ``wait`` is false.
+    """
+    make_folder(path.parent)
+    with write_errors(path):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise PublisherBusy(
+                f"Another process is at work: {_holder(handle)}.",
+                where=str(path),
+                remedy="wait until it has ended and run again; nothing was changed by this run.",
+            ) from None
+        with write_errors(path):
+            _sign(handle, purpose)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _sign(handle: int, purpose: str) -> None:
+    note = {"pid": os.getpid(), "host": socket.gethostname(), "purpose": purpose}
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, json.dumps(note).encode(), 0)
+
+
+def _holder(handle: int) -> str:
+    try:
+        note = json.loads(os.pread(handle, 4096, 0))
+        return f"{note['purpose']}, process {note['pid']} on {note['host']}"
+    except (ValueError, KeyError, TypeError):
+        return "its name is not known yet"

@@ -1,0 +1,186 @@
+"""Immutable Parquet parts, addressed by content, and small heads that list them.
+
+A part never changes after its rename; whoever lists a part also records its hash. Readers open
+parts by name, so a table is exactly what its list says, whatever else lies in the folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from memory_assets.domain.schemas import TABLES, TableSpec
+from memory_assets.errors import CorruptStore
+from memory_assets.storage.files import write_atomically
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One Parquet file of a table, as a head or manifest lists it."""
+
+    path: str
+    sha256: str
+    rows: int
+    bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The part as JSON lists it."""
+        return asdict(self)
+
+
+class PartStore:
+    """Writes and reads the parts below one folder."""
+
+    def __init__(self, root: Path, *, remedy: str) -> None:
+        self.root = root
+        self._remedy = remedy
+
+    def write(self, spec: TableSpec, frame: pl.DataFrame, label: str) -> Part | None:
+        """The durable part that holds the frame; None for a frame without rows.
+
+        The name carries the label and the hash of the bytes: writing the same rows twice under one
+        label gives the same file.
+        """
+        if frame.is_empty():
+            return None
+        checked = frame.select(spec.names()).cast(dict(spec.schema))
+        buffer = io.BytesIO()
+        checked.write_parquet(buffer, compression="zstd", compression_level=3)
+        data = buffer.getvalue()
+        digest = hashlib.sha256(data).hexdigest()
+        name = f"part-{label}-{digest[:16]}.parquet"
+        target = self.root / spec.name / name
+        if not target.exists():
+            write_atomically(target, data)
+        return Part(f"{spec.name}/{name}", digest, checked.height, len(data))
+
+    def read(
+        self, spec: TableSpec, parts: Sequence[Part], columns: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """All rows of the parts, in the order of the list, with the declared schema.
+
+        Raises:
+            CorruptStore: a part is missing or not readable.
+        """
+        names = list(columns) if columns is not None else spec.names()
+        if not parts:
+            return spec.empty().select(names)
+        frames = [self._read_one(part, names) for part in parts]
+        return pl.concat(frames) if len(frames) > 1 else frames[0]
+
+    def verify(self, parts: Sequence[Part]) -> None:
+        """Compares every part's bytes with the recorded hash.
+
+        Raises:
+            CorruptStore: one differs or is missing; the message names it.
+        """
+        for part in parts:
+            path = self.root / part.path
+            try:
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            except OSError as error:
+                raise CorruptStore(
+                    f"A listed part cannot be read: {error.strerror}.",
+                    where=str(path),
+                    remedy=self._remedy,
+                ) from error
+            if digest != part.sha256:
+                raise CorruptStore(
+                    "A part differs from its recorded hash.", where=str(path), remedy=self._remedy
+                )
+
+    def _read_one(self, part: Part, columns: list[str]) -> pl.DataFrame:
+        path = self.root / part.path
+        try:
+            return pl.read_parquet(path, columns=columns, use_statistics=True)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise CorruptStore(
+                f"A listed part cannot be read: {type(error).__name__}.",
+                where=str(path),
+                remedy=self._remedy,
+            ) from error
+
+
+Head = dict[str, list[Part]]
+
+
+class DerivedTables:
+    """Tables that can be rebuilt, each group committed by replacing one small head file.
+
+    A group is what must change together (events, quarantine and watermarks, say). A crash leaves
+    the old head, and parts that nobody lists; the next commit removes what no head of the last two
+    lists any more.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.parts = PartStore(
+            root,
+            remedy="derived tables hold nothing of their own: delete the derived folder and run "
+            "the night again.",
+        )
+
+    def head(self, group: str) -> Head:
+        """The parts of each table of a group; empty before the first commit."""
+        return {name: _parts(found) for name, found in self._load(group).get("tables", {}).items()}
+
+    def info(self, group: str) -> dict[str, Any]:
+        """What the last commit noted beside its parts."""
+        found = self._load(group).get("info", {})
+        return dict(found)
+
+    def read(
+        self, group: str, spec: TableSpec, columns: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """One table of a group."""
+        return self.parts.read(spec, self.head(group).get(spec.name, []), columns)
+
+    def commit(
+        self, group: str, head: Mapping[str, Sequence[Part]], info: Mapping[str, Any] | None = None
+    ) -> None:
+        """Makes a new head the group's state, in one step."""
+        before = self.head(group)
+        body = {
+            "tables": {n: [p.to_dict() for p in parts] for n, parts in sorted(head.items())},
+            "info": dict(info or {}),
+            "previous": sorted(p.path for parts in before.values() for p in parts),
+        }
+        old = self._load(group)
+        write_atomically(self._path(group), json.dumps(body, indent=1, sort_keys=True).encode())
+        listed = {p.path for parts in head.values() for p in parts} | set(body["previous"])
+        for path in set(old.get("previous", ())) - listed:
+            (self.root / path).unlink(missing_ok=True)
+
+    def _path(self, group: str) -> Path:
+        return self.root / f"{group}.json"
+
+    def _load(self, group: str) -> dict[str, Any]:
+        path = self._path(group)
+        try:
+            found = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise CorruptStore(
+                f"A head of derived tables cannot be read: {error}.",
+                where=str(path),
+                remedy="delete the derived folder and run the night again: it is rebuilt from "
+                "the ledgers.",
+            ) from error
+        return dict(found)
+
+
+def _parts(found: Sequence[Mapping[str, Any]]) -> list[Part]:
+    return [Part(**p) for p in found]
+
+
+def table(name: str) -> TableSpec:
+    """The declared schema of a table."""
+    return TABLES[name]
