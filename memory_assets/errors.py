@@ -6,6 +6,7 @@
     ├── UsageError                    exit  2   the command or a setting cannot be what was meant
     │   ├── SettingsError                       a setting or tenants.toml is not valid
     │   ├── UnknownTenantError                  no tenant was named, or nothing is known of it
+    │   ├── AccessDenied                        the principal may not read this, or not in this way
     │   ├── UnknownSessionError                 no such session in the ledgers
     │   └── UnknownMemoryError                  no such memory in the registry
     ├── LedgerError                   exit  3   a ledger is not what it should be
@@ -13,7 +14,7 @@
     │   └── LedgerUnreadable                    a ledger file cannot be opened or read
     ├── StoreError                    exit  4   the home folder is not what it should be
     │   ├── CurrentMissing                      generations exist, but CURRENT does not
-    │   ├── CorruptStore                        a file differs from its recorded hash, or cannot be read
+    │   ├── CorruptStore                        a file differs from its hash, or cannot be read
     │   ├── StoreWriteFailed                    the disk is full, or a folder is read-only
     │   ├── SchemaTooNew                        the home was written by a newer version
     │   ├── IndexMismatch                       registry and index of one generation disagree
@@ -82,6 +83,12 @@ class UnknownTenantError(UsageError):
     """No tenant was named, or nothing is known of the one that was. Denied by default."""
 
     code = "unknown-tenant"
+
+
+class AccessDenied(UsageError):
+    """The principal's persona may not read this, or not in this way. Denied by default."""
+
+    code = "access-denied"
 
 
 class UnknownSessionError(UsageError):
@@ -177,6 +184,13 @@ class ChecksFailed(MemoryAssetsError):
 
     code = "checks-failed"
     exit_code = 6
+
+    def __init__(
+        self, what: str, *, where: str = "", remedy: str = "", results: tuple[Any, ...] = ()
+    ) -> None:
+        super().__init__(what, where=where, remedy=remedy)
+        self.results = results
+        """The outcome of every check, those that passed included."""
 
 
 class EmbeddingError(MemoryAssetsError):

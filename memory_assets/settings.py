@@ -105,6 +105,12 @@ SETTINGS: Final = (
         _number(1, 100_000),
     ),
     Setting(
+        "keep_days",
+        "30",
+        "Days for which every published generation stays readable, however many they are.",
+        _number(0, 36_500),
+    ),
+    Setting(
         "weight_cosine", "0.55", "Weight of vector similarity in the search score.", _number(0, 1)
     ),
     Setting("weight_text", "0.25", "Weight of the text match in the search score.", _number(0, 1)),
@@ -212,8 +218,10 @@ def load_settings(
     home = Path(values["home"]).expanduser().absolute()
     file = home / "settings.toml"
     from_file = _toml(file, problems)
-    for unknown in from_file.keys() - _BY_NAME.keys():
-        problems.append(f"{file}: {unknown!r} is not a setting; known are {', '.join(_BY_NAME)}")
+    problems.extend(
+        f"{file}: {unknown!r} is not a setting; known are {', '.join(_BY_NAME)}"
+        for unknown in sorted(from_file.keys() - _BY_NAME.keys())
+    )
     for setting in SETTINGS:
         if setting.name != "home":
             settle(setting, from_file, file)

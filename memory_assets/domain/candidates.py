@@ -143,10 +143,14 @@ def preview(session: EffectiveSession, names: SchemaNames) -> Preview:
             continue
         if decision.verdict is not None:
             by = format_ref(decision.verdict_by or 0)
-            refused.append(Refusal(decision, decision.verdict, f"already {decision.verdict} by {by}"))
+            refused.append(
+                Refusal(decision, decision.verdict, f"already {decision.verdict} by {by}")
+            )
             continue
         event = decision.event
-        scope = scope_of(event.row.user_id or None, event.row.client_id or None, event.row.audience or None)
+        scope = scope_of(
+            event.row.user_id or None, event.row.client_id or None, event.row.audience or None
+        )
         key = (duplicate_key(event.subject, event.detail), scope)
         first = candidates.get(key)
         if first is None:

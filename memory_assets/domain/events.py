@@ -148,17 +148,17 @@ class RawRow(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     type: Annotated[str, msgspec.Meta(min_length=1)]
     session_id: str | msgspec.UnsetType = UNSET
     tenant_id: str | msgspec.UnsetType = UNSET
-    phase: Phase | None | msgspec.UnsetType = UNSET
+    phase: Phase | msgspec.UnsetType | None = UNSET
     subject: str | msgspec.UnsetType = UNSET
     detail: str | msgspec.UnsetType = UNSET
     rationale: str | msgspec.UnsetType = UNSET
     question_context: str | msgspec.UnsetType = UNSET
     tables: tuple[str, ...] | msgspec.UnsetType = UNSET
     concepts: tuple[str, ...] | msgspec.UnsetType = UNSET
-    user_id: str | None | msgspec.UnsetType = UNSET
-    client_id: str | None | msgspec.UnsetType = UNSET
-    audience: Audience | None | msgspec.UnsetType = UNSET
-    source: Source | None | msgspec.UnsetType = UNSET
+    user_id: str | msgspec.UnsetType | None = UNSET
+    client_id: str | msgspec.UnsetType | None = UNSET
+    audience: Audience | msgspec.UnsetType | None = UNSET
+    source: Source | msgspec.UnsetType | None = UNSET
     metadata: dict[str, Any] | msgspec.UnsetType = UNSET
     after_seq: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | msgspec.UnsetType = UNSET
 

@@ -215,9 +215,9 @@ class _Parser:
 
 
 def decode_row(line: bytes, *, plain: bool = False) -> tuple[RawRow, bytes, str]:
-    """The row on one line, its canonical bytes, and the unknown fields as a JSON object (or "").
+    r"""The row on one line, its canonical bytes, and the unknown fields as a JSON object (or "").
 
-    ``plain`` promises that the line has no ``\\u00`` escape. Then every quote of a kept text stands
+    ``plain`` promises that the line has no ``\u00`` escape. Then every quote of a kept text stands
     in the line and in the re-encoded row alike, while a repeated or unknown key leaves at least two
     quotes behind that the re-encoded row does not have: equal counts prove that every key was kept.
     Any doubt takes the slow, exact way.
@@ -284,7 +284,8 @@ def parse_time(value: str | int) -> tuple[datetime, str]:
             return moment.replace(tzinfo=UTC), "naive"
         return moment.astimezone(UTC), ""
     except (ValueError, OverflowError, IndexError) as error:
-        raise BadLine("bad-time", f"ts {value[:60]!r} is not an RFC 3339 time: {error}") from None
+        why = f"{error}"[:120]  # it quotes the value, which may be megabytes of something else
+        raise BadLine("bad-time", f"ts {value[:60]!r} is not an RFC 3339 time: {why}") from None
 
 
 def _is_plain(data: bytes) -> bool:

@@ -165,23 +165,28 @@ def _corroboration(
     }
 
 
-def survivors_of(
-    memory_ids: Iterable[tuple[str, str]], supersessions: Iterable[Row]
-) -> dict[tuple[str, str], str]:
-    """For each (tenant_id, memory_id) the memory that answers for it now.
+def replacements(supersessions: Iterable[Row]) -> dict[tuple[str, str], str]:
+    """For each (tenant_id, memory_id) that is superseded now, the memory that replaced it.
 
-    Supersession rows are taken in the order of their generations; a retraction undoes its pair.
-    Chains are followed to their end; a circle (which the publication checks refuse) ends where it
-    would close.
+    The rows come in the order of their generations; a retraction undoes its pair.
     """
     replaced: dict[tuple[str, str], str] = {}
     for row in supersessions:
         key = (row["tenant_id"], row["memory_id"])
-        if row["retracted"]:
-            if replaced.get(key) == row["superseded_by"]:
-                del replaced[key]
-        else:
+        if not row["retracted"]:
             replaced[key] = row["superseded_by"]
+        elif replaced.get(key) == row["superseded_by"]:
+            del replaced[key]
+    return replaced
+
+
+def survivors_of(
+    memory_ids: Iterable[tuple[str, str]], replaced: Mapping[tuple[str, str], str]
+) -> dict[tuple[str, str], str]:
+    """For each (tenant_id, memory_id) the memory that answers for it now.
+
+    Chains are followed to their end; a circle (which no intent can make) ends where it would close.
+    """
     found: dict[tuple[str, str], str] = {}
     for tenant, start in memory_ids:
         at, seen = start, {start}

@@ -77,7 +77,9 @@ _ORIGIN = (
 _INGEST = Column("ingest_no", pl.Int64, "Which reading of the session; the newest one counts.")
 _PROMOTION_KEY = (
     *_SESSION,
-    Column("decision_seq", pl.Int64, "N for seq:N in the ledger, -N for m:N in the companion file."),
+    Column(
+        "decision_seq", pl.Int64, "N for seq:N in the ledger, -N for m:N in the companion file."
+    ),
     Column("fact_no", pl.Int64, "0 for a decision; 1, 2 … for facts extracted from one row."),
 )
 
@@ -172,6 +174,22 @@ DECIDED: Final = TableSpec(
     (*_SESSION, _INGEST),
 )
 
+CANDIDATES: Final = TableSpec(
+    "candidates",
+    "An effective clarification that waits for a reviewer.",
+    (
+        *_PROMOTION_KEY,
+        Column("decided_at", UTC_TIME, "Time of the deciding row."),
+        *_CONTENT,
+        *_OWNER,
+        Column("content_sha256", pl.String, "Hash of the content a reviewer sees."),
+        Column("scope", pl.String, "Privacy scope: user, client and audience."),
+        Column("label", pl.String, "new, duplicate of mem-…, or refines mem-…."),
+        Column("fail_closed", pl.Boolean, "The session has refused lines: a person must decide."),
+        Column("route", pl.String, "review or deferred."),
+    ),
+)
+
 MEMORIES: Final = TableSpec(
     "memories",
     "One published memory; its content never changes.",
@@ -212,6 +230,18 @@ CORROBORATIONS: Final = TableSpec(
         Column("guards", pl.String, "JSON of guard verdicts, when guards ran.", True),
         Column("rule_version", pl.String, "Version of the rule that settled it."),
         Column("verdict_by", pl.String, "Who accepted it: a marker, a reviewer, or the policy."),
+    ),
+)
+
+USES: Final = TableSpec(
+    "uses",
+    "A recorded use of a memory: a reviewer applied it in a session. Counted once per row applied.",
+    (
+        *_PROMOTION_KEY,
+        Column("memory_id", pl.String, "The memory that was used."),
+        Column("used_at", UTC_TIME, "When it was applied."),
+        Column("used_by", pl.String, "Who applied it."),
+        Column("generation", pl.Int64, "Generation that recorded it."),
     ),
 )
 
@@ -265,10 +295,11 @@ TOMBSTONES: Final = TableSpec(
     ),
 )
 
-DERIVED_TABLES: Final = (EVENTS, QUARANTINE, SESSIONS, DECIDED, DECISIONS)
+DERIVED_TABLES: Final = (EVENTS, QUARANTINE, SESSIONS, DECIDED, DECISIONS, CANDIDATES)
 REGISTRY_TABLES: Final = (
     MEMORIES,
     CORROBORATIONS,
+    USES,
     SUPERSESSIONS,
     RETIREMENTS,
     TIER_ASSIGNMENTS,

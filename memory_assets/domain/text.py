@@ -39,11 +39,21 @@ _CACHED_CHUNK = 64
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u02b9\u2032\u00b4\uff07", "'"))
 _ACCENTS = re.compile("[\u0300-\u036f]")
-_WORD = re.compile(r"\w(?:\+\+|#)(?!\w)|\w+(?:(?:[-./:@&']|(?<=\d),(?=\d))\w+)*")
-_PART_ENDS = re.compile(r"[-_/:@&]+")
+_WORD = re.compile(
+    r"\w(?:\+\+|#)(?!\w)"
+    r"|\d+(?:[.,]\d+)+(?!\w|[-./:@&']\w)"
+    r"|\w+(?:[-./:@&']\w+)*"
+)
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _HYPHENATED = re.compile(r"\w+(?:-\w+)+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# The loosest joints come first, so that ``schema.cod_paz`` also gives ``cod_paz``.
+_JOINTS = (
+    re.compile(r"[/:@&]"),
+    re.compile(r"(?<!\d)\.|\.(?!\d)"),
+    re.compile(r"-"),
+    re.compile(r"_+"),
+    re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"),
+)
 
 _ELIDED_WORDS = """
     l d c s m t v n un gl all dall dell nell sull coll quell quest bell sant tutt senz anch dov com
@@ -155,30 +165,28 @@ def _word_terms(word: str, language: Language | None) -> Iterator[str]:
     if not parts and not joined:
         yield from _stems(whole, language)
         return
-    seen = {whole}
-    for part in joined + parts:
-        if part not in seen:
-            seen.add(part)
-            yield part
-            yield from _stems(part, language)
+    for part in dict.fromkeys(joined + parts):
+        yield part
+        yield from _stems(part, language)
 
 
 def _parts(word: str) -> list[str]:
-    """The natural parts of an identifier, lower case; empty for a plain word or number."""
-    if _NUMBER.fullmatch(word):
+    """The natural parts of an identifier, lower case; empty for a word, a number or a blob."""
+    if _NUMBER.fullmatch(word) or len(word) > MAX_TERM:
         return []
-    pieces: list[str] = []
-    for piece in _PART_ENDS.split(word):
-        dotted = [piece] if _NUMBER.fullmatch(piece) else piece.split(".")
-        pieces.extend(hump for part in dotted for hump in _HUMP.split(part))
-    parts = [_lower(piece)[:MAX_TERM] for piece in pieces]
-    return [part for part in parts if _is_natural(part) and part != _lower(word)]
+    pieces = [word]
+    found: list[str] = []
+    for joint in _JOINTS:
+        pieces = [part for piece in pieces for part in joint.split(piece)]
+        found.extend(_lower(piece) for piece in pieces)
+    whole = _lower(word)
+    return [part for part in dict.fromkeys(found) if part != whole and _is_natural(part)]
 
 
 def _is_natural(part: str) -> bool:
     if part.isdigit():
         return len(part) >= _PART_DIGITS_FROM
-    return len(part) > 1
+    return len(part) > 1 and any(c.isalnum() for c in part)
 
 
 def _stems(word: str, language: Language | None) -> Iterator[str]:
@@ -193,6 +201,7 @@ def _stems(word: str, language: Language | None) -> Iterator[str]:
             yield stem
 
 
+@lru_cache(maxsize=1 << 16)
 def _stem(word: str, language: Language) -> str:
     # A stemmer keeps the word it works on in itself, so one shared by two threads would mix them.
     import snowballstemmer

@@ -47,9 +47,7 @@ def compare_rows(before: bytes, now: ParsedLedger, *, had_refused_lines: bool) -
 def digests_without(ledger: ParsedLedger, refs: Container[int]) -> bytes:
     """The digests of a ledger's accepted rows, leaving out those of the named refs."""
     digests = _split(ledger.digests)
-    return b"".join(
-        d for e, d in zip(ledger.events, digests, strict=True) if e.ref not in refs
-    )
+    return b"".join(d for e, d in zip(ledger.events, digests, strict=True) if e.ref not in refs)
 
 
 def _split(digests: bytes) -> list[bytes]:

@@ -15,12 +15,17 @@ _READING: Final = ["tenant_id", "session_id", "ingest_no"]
 
 
 def compacted(
-    store: PartStore, spec: TableSpec, parts: Sequence[Part], *, live: pl.DataFrame, label: str
+    store: PartStore,
+    spec: TableSpec,
+    parts: Sequence[Part],
+    *,
+    live: pl.DataFrame | None = None,
+    label: str,
 ) -> list[Part]:
     """The same table in fewer parts, without the rows of readings that a newer one replaced.
 
-    ``live`` holds the readings that count (tenant_id, session_id, ingest_no). Nothing happens until
-    there are more than MAX_PARTS parts; then all but a large first one are folded together, so that
+    ``live`` holds the readings that count (tenant_id, session_id, ingest_no); without it every row
+    does, and rows and their order stay as they are. Nothing happens until there are more than MAX_PARTS parts; then all but a large first one are folded together, so that
     the cost of folding stays proportional to what was added.
     """
     if len(parts) <= MAX_PARTS:
@@ -28,6 +33,7 @@ def compacted(
     tail_bytes = sum(p.bytes for p in parts[1:])
     keep_first = parts[0].bytes > 4 * tail_bytes
     folded = store.read(spec, parts[1:] if keep_first else parts)
-    folded = folded.join(live, on=_READING, how="semi")
+    if live is not None:
+        folded = folded.join(live, on=_READING, how="semi")
     part = store.write(spec, folded, label + "c")
     return [*([parts[0]] if keep_first else []), *([part] if part else [])]

@@ -46,9 +46,13 @@ class Assessment:
 
     def reasons(self) -> dict[str, int]:
         """Why clarifications are not candidates, counted by route and reason code."""
-        left_out = self.routes.filter(pl.col("route").is_in(["refused", "blocked", "open", "declined"]))
-        code = pl.when(pl.col("route") == "refused").then(pl.col("refusal_code")).otherwise(
-            pl.col("route")
+        left_out = self.routes.filter(
+            pl.col("route").is_in(["refused", "blocked", "open", "declined"])
+        )
+        code = (
+            pl.when(pl.col("route") == "refused")
+            .then(pl.col("refusal_code"))
+            .otherwise(pl.col("route"))
         )
         counted = left_out.select(code.alias("code")).to_series().value_counts(sort=True, name="n")
         return dict(sorted(counted.rows()))
@@ -152,30 +156,23 @@ def _with_registry(rows: pl.DataFrame, registry: RegistryView) -> pl.DataFrame:
     """Adds settled_in, equal_memory (active, same scope) and refines (cited, other content)."""
     settled = registry.settled_keys().rename({"memory_id": "settled_in"})
     settled = settled.with_columns(pl.col("settled_in").fill_null("")).unique(PROMOTION_KEY)
-    known = registry.known({})
-    content = pl.DataFrame(
-        [(*k, v) for k, v in known.by_content.items()],
-        schema=["tenant_id", "scope", "duplicate_key", "equal_memory"],
-        orient="row",
-        schema_overrides=dict.fromkeys(
-            ["tenant_id", "scope", "duplicate_key", "equal_memory"], pl.String
-        ),
-    )
     rows = rows.join(settled, on=PROMOTION_KEY, how="left").join(
-        content, on=["tenant_id", "scope", "duplicate_key"], how="left"
+        registry.answering(), on=["tenant_id", "scope", "duplicate_key"], how="left"
     )
-    return rows.with_columns(pl.Series("refines", _refines(rows, known.survivors), dtype=pl.String))
+    return rows.join(_refined(rows, registry), on=PROMOTION_KEY, how="left")
 
 
-def _refines(
-    rows: pl.DataFrame, survivors: Any
-) -> list[str | None]:
-    """The memory that a decision cites without saying the same."""
-    found: list[str | None] = []
-    for tenant, cites, equal in rows.select("tenant_id", "cites", "equal_memory").iter_rows():
-        cited = [survivors[tenant, c] for c in cites if (tenant, c) in survivors] if cites else []
-        found.append(cited[0] if cited and equal not in cited else None)
-    return found
+def _refined(rows: pl.DataFrame, registry: RegistryView) -> pl.DataFrame:
+    """Promotion key and ``refines``: the memory that a decision cites without saying the same."""
+    citing = rows.filter(pl.col("cites").list.len() > 0)
+    survivors = registry.survivors() if citing.height else {}
+    found = []
+    for *key, cites, equal in citing.select(*PROMOTION_KEY, "cites", "equal_memory").rows():
+        cited = [survivors[key[0], c] for c in cites if (key[0], c) in survivors]
+        if cited and equal not in cited:
+            found.append((*key, cited[0]))
+    schema = pl.Schema({**{k: rows.schema[k] for k in PROMOTION_KEY}, "refines": pl.String()})
+    return pl.DataFrame(found, schema=schema, orient="row")
 
 
 def _automatic(rows: pl.DataFrame, is_automatic: Callable[[str], bool]) -> pl.Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from itertools import groupby
 from typing import Any, Final
@@ -90,7 +90,7 @@ def decide(
             {DECISIONS.name: listed, DECIDED.name: [decided] if decided else []},
             {"rules": rules, "run_no": number},
         )
-    current = current_decisions(derived, sessions)
+    current = current_decisions(derived, sessions, ["type", "in_force"])
     in_force = current.filter("in_force")
     return DecideResult(
         sessions=readings.height,
@@ -101,11 +101,17 @@ def decide(
     )
 
 
-def current_decisions(derived: DerivedTables, sessions: pl.DataFrame) -> pl.DataFrame:
-    """The decisions of the newest reading of each session."""
-    return derived.read(GROUP, DECISIONS).join(
-        sessions.select(_READING), on=_READING, how="semi"
-    )
+def current_decisions(
+    derived: DerivedTables,
+    sessions: pl.DataFrame,
+    columns: Sequence[str] | None = None,
+    where: pl.Expr | None = None,
+) -> pl.DataFrame:
+    """The decisions of the newest reading of each session; only what is asked for is decoded."""
+    wanted = list(columns) if columns is not None else DECISIONS.names()
+    names = list(dict.fromkeys([*_READING, *wanted]))
+    found = derived.read(GROUP, DECISIONS, names, where)
+    return found.join(sessions.select(_READING), on=_READING, how="semi").select(wanted)
 
 
 def replay_events(events: pl.DataFrame) -> Iterator[tuple[str, str, int, EffectiveSession]]:
@@ -149,9 +155,7 @@ def _rows(
 ) -> Iterator[tuple[object, ...]]:
     tenant, _, ingest_no, session = replayed
     rules = rules_for(tenant)
-    names = session_schema_names(
-        session, patterns=rules.patterns, with_columns=rules.with_columns
-    )
+    names = session_schema_names(session, patterns=rules.patterns, with_columns=rules.with_columns)
     for decision in session.decisions:
         yield _row(decision, names, ingest_no)
 

@@ -1,11 +1,12 @@
-"""Ledgers → events: reads what changed since the last night, quarantines what cannot be accepted."""
+"""Ledgers → events: reads what changed since the last night, quarantines what it must refuse."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -24,6 +25,8 @@ from memory_assets.storage.parts import DerivedTables
 GROUP = "ledger_events"
 Row = dict[str, Any]
 Key = tuple[str, str]
+Signature = tuple[str, str, str]
+_KEY: Final = ["tenant_id", "session_id"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,55 +94,81 @@ def ingest(
     """
     found = scan_ledgers(ledgers)
     unknown: dict[str, int] = {}
-    for files in found:
-        if not is_known_tenant(files.tenant_id):
-            unknown[files.tenant_id] = unknown.get(files.tenant_id, 0) + 1
+    for tenant, n in Counter(f.tenant_id for f in found).items():
+        if not is_known_tenant(tenant):
+            unknown[tenant] = n
     files_by_key = {f.key: f for f in found if f.tenant_id not in unknown}
-    head = derived.head(GROUP)
     before = derived.read(GROUP, SESSIONS)
-    rows: dict[Key, Row] = {(r["tenant_id"], r["session_id"]): r for r in before.to_dicts()}
+    seen = _signatures(before)
     reading = _Reading(int(derived.info(GROUP).get("ingest_no", 0)) + 1, ledgers)
-    to_read = [f for k, f in files_by_key.items() if _may_have_changed(rows.get(k), f)]
-    dirty = False
+    to_read = [f for k, f in files_by_key.items() if _may_have_changed(seen.get(k), f)]
+    known = _rows_of(before, [f.key for f in to_read])
+    touched: dict[Key, Row] = {}
     for done, files in enumerate(to_read, 1):
-        row = _read_session(files, rows.get(files.key), reading)
-        dirty |= row != rows.get(files.key)
-        rows[files.key] = row
+        row = _read_session(files, known.get(files.key), reading)
+        if row != known.get(files.key):
+            touched[files.key] = row
         if progress is not None and (done % 200 == 0 or done == len(to_read)):
             progress(done, len(to_read))
-    for key in rows.keys() - files_by_key.keys():
-        dirty |= _mark_missing(rows[key], unknown)
-    if dirty:
-        _commit(derived, head, rows, reading)
-    return _result(rows, reading, len(files_by_key), len(to_read), unknown)
+    gone = [k for k in seen.keys() - files_by_key.keys() if _goes_missing(seen[k], k, unknown)]
+    for key, row in _rows_of(before, gone).items():
+        touched[key] = {**row, **_MISSING}
+    sessions = _replaced(before, touched)
+    if touched:
+        _commit(derived, sessions, reading)
+    return _result(sessions, reading, len(files_by_key), len(to_read), unknown)
 
 
 def current_events(derived: DerivedTables, sessions: pl.DataFrame) -> pl.DataFrame:
     """The events of the newest reading of the given sessions (tenant_id, session_id, ingest_no)."""
-    events = derived.read(GROUP, EVENTS)
     keys = sessions.select("tenant_id", "session_id", "ingest_no")
+    numbers = keys["ingest_no"].unique().to_list()
+    # A reading's number is in the statistics of its row groups: older parts are not decoded.
+    events = derived.read(GROUP, EVENTS, where=pl.col("ingest_no").is_in(numbers))
     return events.join(keys, on=["tenant_id", "session_id", "ingest_no"], how="semi")
 
 
-def _may_have_changed(row: Row | None, files: SessionFiles) -> bool:
+_MISSING: Final = {
+    "status": "missing",
+    "message": "the ledger is gone; restore the file. Its published memories stay; nothing new is "
+    "published from it.",
+    "ledger_stat": "",
+}
+
+
+def _signatures(sessions: pl.DataFrame) -> dict[Key, Signature]:
+    """(status, ledger_stat, companion_stat) of every session that was read before."""
+    columns = ("tenant_id", "session_id", "status", "ledger_stat", "companion_stat")
+    return {(t, s): (status, a, b) for t, s, status, a, b in sessions.select(columns).iter_rows()}
+
+
+def _rows_of(sessions: pl.DataFrame, keys: Sequence[Key]) -> dict[Key, Row]:
+    if not keys:
+        return {}
+    wanted = pl.DataFrame(keys, schema=dict.fromkeys(_KEY, pl.String), orient="row")
+    rows = sessions.join(wanted, on=_KEY, how="semi").to_dicts()
+    return {(r["tenant_id"], r["session_id"]): r for r in rows}
+
+
+def _replaced(before: pl.DataFrame, touched: dict[Key, Row]) -> pl.DataFrame:
+    """The sessions table after these rows, sorted by tenant and session."""
+    if not touched:
+        return before
+    new = pl.DataFrame(list(touched.values()), schema=SESSIONS.schema, infer_schema_length=None)
+    return pl.concat([before.join(new, on=_KEY, how="anti"), new]).sort(_KEY)
+
+
+def _may_have_changed(seen: Signature | None, files: SessionFiles) -> bool:
     return (
-        row is None
-        or row["status"] == "unreadable"
-        or row["ledger_stat"] != files.ledger_stat
-        or row["companion_stat"] != files.companion_stat
+        seen is None
+        or seen[0] == "unreadable"
+        or seen[1] != files.ledger_stat
+        or seen[2] != files.companion_stat
     )
 
 
-def _mark_missing(row: Row, unknown: Collection[str]) -> bool:
-    if row["status"] == "missing" or row["tenant_id"] in unknown:
-        return False
-    row.update(
-        status="missing",
-        message="the ledger is gone; restore the file. Its published memories stay; nothing new is "
-        "published from it.",
-        ledger_stat="",
-    )
-    return True
+def _goes_missing(seen: Signature, key: Key, unknown: Collection[str]) -> bool:
+    return seen[0] != "missing" and key[0] not in unknown
 
 
 def _read_session(files: SessionFiles, before: Row | None, reading: _Reading) -> Row:
@@ -279,21 +308,14 @@ def _blank(files: SessionFiles) -> Row:
     return row
 
 
-def _commit(
-    derived: DerivedTables,
-    head: dict[str, Any],
-    rows: dict[Key, Row],
-    reading: _Reading,
-) -> None:
+def _commit(derived: DerivedTables, sessions: pl.DataFrame, reading: _Reading) -> None:
     label = f"{reading.ingest_no:08d}"
-    sessions = pl.DataFrame(
-        [rows[k] for k in sorted(rows)], schema=SESSIONS.schema, infer_schema_length=None
-    )
-    live = sessions.select("tenant_id", "session_id", "ingest_no")
+    head = derived.head(GROUP)
     new = dict(head)
     for spec, fresh in ((EVENTS, reading.events), (QUARANTINE, reading.refused)):
         part = derived.parts.write(spec, frame_of(spec, fresh), label)
         listed = [*head.get(spec.name, []), *([part] if part else [])]
+        live = sessions.select(*_KEY, "ingest_no")
         new[spec.name] = compacted(derived.parts, spec, listed, live=live, label=label)
     part = derived.parts.write(SESSIONS, sessions, label)
     new[SESSIONS.name] = [part] if part else []
@@ -301,22 +323,19 @@ def _commit(
 
 
 def _result(
-    rows: dict[Key, Row], reading: _Reading, sessions: int, read: int, unknown: dict[str, int]
+    sessions: pl.DataFrame, reading: _Reading, count: int, read: int, unknown: dict[str, int]
 ) -> IngestResult:
-    known = [r for r in rows.values() if r["tenant_id"] not in unknown]
+    known = sessions.filter(~pl.col("tenant_id").is_in(list(unknown)))
+    blocked = known.filter(pl.col("status") != "ok")
     return IngestResult(
-        sessions=sessions,
+        sessions=count,
         read=read,
         changed=reading.changed,
         new_events=len(reading.events),
-        events=sum(r["rows"] + r["companion_rows"] for r in known),
-        quarantined=sum(r["quarantined"] for r in known),
-        open_sessions=sum(not r["closed"] for r in known),
-        fail_closed=sum(r["fail_closed"] for r in known),
-        problems=tuple(
-            (r["tenant_id"], r["session_id"], r["status"], r["message"])
-            for r in sorted(known, key=lambda r: (r["tenant_id"], r["session_id"]))
-            if r["status"] != "ok"
-        ),
+        events=int(known["rows"].sum()) + int(known["companion_rows"].sum()),
+        quarantined=int(known["quarantined"].sum()),
+        open_sessions=known.filter(~pl.col("closed")).height,
+        fail_closed=known.filter("fail_closed").height,
+        problems=tuple(blocked.select(*_KEY, "status", "message").rows()),
         unknown_tenants=unknown,
     )

@@ -28,7 +28,7 @@ REMEDIES: Final[dict[str, str]] = {
     "not-json": "Repair the line in place so that it is one JSON object: it was never accepted.",
     "not-an-object": "Write one JSON object on the line, with fields by name.",
     "duplicate-key": "Write each key once; which of the two was meant cannot be guessed.",
-    "bad-number": "Write a finite number that JSON and 64-bit readers agree on, or a text.",
+    "bad-number": "Keep numbers within 64 bits, or write them as texts: readers would disagree.",
     "too-deep": "Flatten metadata: nested this deep, nobody can read it.",
     "nul": "Remove the NUL character from the text.",
     "too-long": "Shorten the row: no single row needs megabytes.",

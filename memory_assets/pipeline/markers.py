@@ -49,8 +49,10 @@ class MarkersResult:
         }
 
     def raise_if_owed(self) -> None:
-        """Raises:
-        MarkersOwed: some companion files could not be written.
+        """Nothing when all is written.
+
+        Raises:
+            MarkersOwed: some companion files could not be written; the message names them.
         """
         if self.failed:
             names = ", ".join(f"{t}/{s}" for t, s, _ in self.failed[:10])
@@ -70,7 +72,7 @@ def owed_markers(
     Columns: the promotion key, ``verdict``, ``memory_id`` (null for a decline) and ``by``.
     """
     sessions = derived.read(ingest.GROUP, SESSIONS)
-    seen = current_decisions(derived, sessions).select(*PROMOTION_KEY, "verdict")
+    seen = current_decisions(derived, sessions, [*PROMOTION_KEY, "verdict"])
     columns = [*PROMOTION_KEY, "memory_id", pl.col("verdict_by").alias("by")]
     promoted = pl.concat(
         [registry.memories.select(columns), registry.corroborations.select(columns)]
@@ -111,7 +113,7 @@ def write_markers(
     written = 0
     failed = []
     with ThreadPoolExecutor(_WRITERS) as pool:
-        outcomes = pool.map(lambda g: _write_session(ledgers, *g, now), groups)
+        outcomes = pool.map(lambda g: _write_session(ledgers, g[0], g[1], g[2], now), groups)
         for done, ((tenant, session, _), outcome) in enumerate(
             zip(groups, outcomes, strict=True), 1
         ):
@@ -147,7 +149,9 @@ def _missing(
     parsed: ParsedLedger, rows: Sequence[dict[str, Any]], now: datetime
 ) -> list[dict[str, Any]]:
     latest = {
-        e.target: e.type for e in parsed.events if e.type in _TYPES.values() and e.target is not None
+        e.target: e.type
+        for e in parsed.events
+        if e.type in _TYPES.values() and e.target is not None
     }
     after = max((e.after_seq for e in parsed.events), default=0)
     return [

@@ -1,44 +1,49 @@
 """Write, audit, publish: the next generation of registry and index, or nothing at all.
 
 One operation under one lock. What it does is decided by tables alone (decisions, review file,
-registry), so a run that stops anywhere loses nothing, and the next one starts from what is there.
+intents, registry), so a run that stops anywhere loses nothing, and the next one starts from what
+is there. The steps, and what a reader sees if a crash follows each, are in the architecture
+decision record on publication.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
 from memory_assets.domain.checks import CheckResult, Staged, run_checks
-from memory_assets.domain.ports import Embedder, Progress, VectorCache, Vectors
-from memory_assets.domain.promotion import PromotionPlan, plan_promotions
-from memory_assets.domain.schemas import CORROBORATIONS, MEMORIES, SESSIONS, TableSpec
+from memory_assets.domain.intents import RefusedIntent
+from memory_assets.domain.events import REUSABLE_TYPES
+from memory_assets.domain.ports import Embedder, Progress, VectorCache
+from memory_assets.domain.schemas import REGISTRY_TABLES, SESSIONS
 from memory_assets.domain.spaces import SEARCH_RECIPE
-from memory_assets.embedding.through_cache import EmbedStats, embed_through_cache
-from memory_assets.errors import ChecksFailed, CorruptStore
+from memory_assets.embedding.through_cache import EmbedStats
+from memory_assets.errors import ChecksFailed
 from memory_assets.pipeline import ingest
+from memory_assets.pipeline.compaction import compacted
 from memory_assets.pipeline.consolidate import Assessment, assess
 from memory_assets.pipeline.decide import current_decisions
-from memory_assets.pipeline.frames import frame_of
 from memory_assets.pipeline.index_rows import IndexRows
+from memory_assets.pipeline.index_stage import IndexStage
+from memory_assets.pipeline.planning import Plan, plan_generation
 from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.pipeline.removal import forget_texts, scrub
 from memory_assets.storage.failpoints import reached
-from memory_assets.storage.generations import Generation, GenerationStore, PinnedSpace
+from memory_assets.storage.generations import Generation, GenerationStore, Snapshot
 from memory_assets.storage.home import Home
-from memory_assets.storage.index import SpaceIndex, SyncResult
-from memory_assets.storage.index_diff import difference
-from memory_assets.storage.index_files import discard_after
-from memory_assets.storage.index_pinned import table_path
+from memory_assets.storage.index import SyncResult
+from memory_assets.storage.intents import read_intents
 from memory_assets.storage.locks import exclusive
 from memory_assets.storage.parts import DerivedTables, Part
+from memory_assets.storage.recovery import Recovery, recover
+from memory_assets.storage.retention import Retention, apply_gc, plan_gc
 from memory_assets.storage.review_log import read_review_log
-
-STAGED_TAG: Final = "staged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class PublishSettings:
     is_automatic: Callable[[str], bool] = lambda _: False
     language: Callable[[str], str] = lambda _: "it"
     idle_close: timedelta | None = None
-    keep_generations: int = 7
+    retention: Retention = Retention()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,12 @@ class PublishResult:
     checks: tuple[CheckResult, ...]
     assessment: Assessment
     seconds: Mapping[str, float] = field(default_factory=dict)
+    intents_applied: int = 0
+    refused_intents: tuple[RefusedIntent, ...] = ()
+    removed: int = 0
+    """Memories that are gone from every file for good."""
+    recovery: Recovery = Recovery()
+    """What an earlier run that stopped had left."""
 
     def to_metadata(self) -> dict[str, Any]:
         """Counts for the run's metadata; no content."""
@@ -81,6 +92,9 @@ class PublishResult:
             "corroborated": self.corroborated,
             "embedded": self.embedded,
             "pending_vectors": self.pending,
+            "intents_applied": self.intents_applied,
+            "intents_refused": len(self.refused_intents),
+            "removed": self.removed,
         }
 
 
@@ -98,6 +112,7 @@ class Publisher:
         run_id: str,
         now: datetime,
         progress: Progress | None = None,
+        store: GenerationStore | None = None,
     ) -> None:
         self.home = home
         self.derived = derived
@@ -107,11 +122,14 @@ class Publisher:
         self.run_id = run_id
         self.now = now
         self.progress = progress
-        self.store = GenerationStore(home)
+        self.store = store or GenerationStore(home)
         self._seconds: dict[str, float] = {}
 
-    def publish(self) -> PublishResult:
+    def publish(self, *, rebuild_index: bool = False) -> PublishResult:
         """The next generation, committed; or the present one, when nothing had changed.
+
+        ``rebuild_index`` begins the serving space's table anew and swaps it in whole, whatever
+        state the old one is in.
 
         Raises:
             PublisherBusy: another process is publishing.
@@ -120,154 +138,129 @@ class Publisher:
         """
         with exclusive(self.home.publisher_lock, purpose="publishing"):
             reached("publish.locked")
-            return self._publish()
+            return self._publish(rebuild_index)
 
-    def _publish(self) -> PublishResult:
+    def _publish(self, rebuild_index: bool) -> PublishResult:
         with self._timed("recover"):
             current, tag = self.store.current(verify=True)
-            before = RegistryView.of(self.store.snapshot())
-            self._recover_index(current)
+            recovery = self._recover(current)
             reached("publish.recovered")
         with self._timed("plan"):
+            before = RegistryView.of(Snapshot(self.store, current))
             assessment = assess_home(
                 self.home, self.derived, before, self.settings, now=self.now
             )
-            plan = plan_promotions(
-                assessment.accepted,
-                before.known(dict(current.counters)),
-                generation=current.number + 1,
-            )
-            after = before.with_new(_frame(MEMORIES, plan.memories), _corroborations(plan))
-            active = after.active()
+            intents = read_intents(self.home).after(current.intents_through)
+            plan = plan_generation(current, before, assessment.accepted, intents)
+            active = plan.after.active()
             rows = IndexRows(active, self._languages(active))
             reached("publish.planned")
-        space = self.embedder.space(SEARCH_RECIPE)
-        index = SpaceIndex.open(self.home.index, space)
         with self._timed("embed"):
-            vectors, stats = self._embed(index, rows)
-            missing = frozenset(rows.texts) - vectors.keys() - self._indexed(index, rows)
+            anew = rebuild_index or bool(plan.removed)
+            stage = IndexStage.open(self.store, current, rows, self.embedder, anew=anew)
+            stage.embed(self.embedder, self.cache, self.progress)
             reached("publish.embedded")
-        target = rows.keys(missing)
         served = current.serving
-        same_space = served is not None and served.space == space
-        if plan.empty and same_space and not self._differs(index, target, served):
-            return self._result(False, current, plan, active, None, stats, (), assessment)
+        same_space = served is not None and served.space == self.embedder.space(SEARCH_RECIPE)
+        if plan.empty and same_space and not anew and not stage.differs:
+            return self._result(False, current, plan, active, stage, None, (), assessment, recovery)
         with self._timed("stage"):
             tables = self._stage_parts(current, plan)
             reached("publish.parts-staged")
         with self._timed("index"):
-            sync = index.sync(target, lambda ks: rows.table(ks, vectors, space.dimension))
-            reached("publish.index-synced")
-            index.tag(STAGED_TAG, sync.version)
-            reached("publish.index-tagged")
-            known = served.version if served is not None and same_space else None
-            index.fsync_new(known)
-            reached("publish.index-durable")
+            sync = stage.write(current.number + 1)
         with self._timed("check"):
-            checks = self._check(before, after, active, index, sync, target)
+            checks = self._check(plan, active, stage, sync)
             reached("publish.checked")
-        pinned = PinnedSpace(space, sync.version, sync.rows, sync.pending)
-        generation = Generation(
-            number=current.number + 1,
+        generation = self._next(current, plan, tables, stage, sync, active.height)
+        with self._timed("commit"):
+            self._commit(generation, tag, plan)
+        return self._result(
+            True, generation, plan, active, stage, sync, checks, assessment, recovery
+        )
+
+    def _recover(self, current: Generation) -> Recovery:
+        recovery = recover(self.store, current)
+        if current.number and current.floor == current.number:
+            # The newest generation removed something: a crash may have cut its clean-up short.
+            self._clean_up(current)
+        return recovery
+
+    def _next(
+        self,
+        current: Generation,
+        plan: Plan,
+        tables: Mapping[str, tuple[Part, ...]],
+        stage: IndexStage,
+        sync: SyncResult,
+        active: int,
+    ) -> Generation:
+        number = current.number + 1
+        return Generation(
+            number=number,
             parent=current.number or None,
             published_at=self.now.isoformat(),
             run_id=self.run_id,
             tables=tables,
-            spaces=(pinned,),
+            spaces=(stage.pin(sync),),
             counters=plan.counters,
-            counts={"memories": after.memories.height, "active": active.height},
+            counts={"memories": plan.after.memories.height, "active": active},
+            intents_through=plan.intents_through,
+            floor=number if plan.removed else current.floor,
         )
-        with self._timed("commit"):
-            value = self.store.stage_manifest(generation)
-            reached("publish.manifest-written")
-            self.store.pointer.replace(value, expected_tag=tag)
-            reached("publish.committed")
-            index.tag(f"gen-{generation.number:08d}", sync.version)
-            index.untag(STAGED_TAG)
-            reached("publish.generation-tagged")
-            collect(self.store, index, self.settings.keep_generations)
-            reached("publish.collected")
-        return self._result(True, generation, plan, active, sync, stats, checks, assessment)
 
-    def _recover_index(self, current: Generation) -> None:
-        """Takes back unpublished index versions that cannot even be opened.
+    def _commit(self, generation: Generation, tag: str | None, plan: Plan) -> None:
+        if plan.removed:
+            forget_texts(self.cache, plan.before, plan.removed.keys())
+        value = self.store.stage_manifest(generation)
+        reached("publish.manifest-written")
+        self.store.pointer.replace(value, expected_tag=tag)
+        reached("publish.committed")
+        if plan.removed:
+            recover(self.store, generation)
+            self._clean_up(generation)
+        gc = plan_gc(self.store, generation, self.settings.retention, now=self.now)
+        apply_gc(self.store, generation, gc)
+        reached("publish.collected")
 
-        All other leftovers of a run that stopped are absorbed by the next difference.
-        """
-        space = self.embedder.space(SEARCH_RECIPE)
-        folder = table_path(self.home.index, space.space_id)
-        if not folder.exists():
-            return
-        published = next((s.version for s in current.spaces if s.space == space), None)
-        try:
-            SpaceIndex.open(self.home.index, space)
-        except CorruptStore:
-            discard_after(folder, published or 0)
+    def _clean_up(self, generation: Generation) -> None:
+        """Everything about removed memories that lies outside the registry and its index."""
+        tombstones = RegistryView.of(Snapshot(self.store, generation)).tombstones
+        scrub(self.home, self.derived, tombstones)
+        reached("publish.request-redacted")
 
-    def _embed(
-        self, index: SpaceIndex, rows: IndexRows
-    ) -> tuple[dict[str, Vectors], EmbedStats | None]:
-        """Vectors of the rows that the index lacks, before anything is written."""
-        change = difference(index.pin(index.version).keys(), rows.keys())
-        keys = change.to_fetch
-        if not keys:
-            return {}, None
-        found, stats = embed_through_cache(
-            self.embedder,
-            self.cache,
-            [rows.texts[k] for k in keys],
-            kind="document",
-            progress=self.progress,
-            allow_missing=True,
-        )
-        usable = {k: v for k, v in zip(keys, found, strict=True) if v[0] == v[0]}  # NaN: missing
-        return usable, stats
-
-    def _indexed(self, index: SpaceIndex, rows: IndexRows) -> set[str]:
-        """Rows that the head of the index holds already, vector included."""
-        head = index.pin(index.version).keys().filter("has_vector")
-        same = head.join(rows.keys(), on=["row_key", "index_sha256"], how="semi")
-        return set(same["row_key"].to_list())
-
-    def _differs(
-        self, index: SpaceIndex, target: pl.DataFrame, served: PinnedSpace | None
-    ) -> bool:
-        """Whether the published index version is not what the registry asks for."""
-        if served is None:
-            return True
-        return bool(difference(index.pin(served.version).keys(), target))
-
-    def _stage_parts(
-        self, current: Generation, plan: PromotionPlan
-    ) -> dict[str, tuple[Part, ...]]:
+    def _stage_parts(self, current: Generation, plan: Plan) -> dict[str, tuple[Part, ...]]:
+        """The parts of the next generation: new rows appended, or (a removal) all rows anew."""
         label = f"{current.number + 1:08d}"
-        tables = dict(current.tables)
-        for spec, rows in ((MEMORIES, plan.memories), (CORROBORATIONS, plan.corroborations)):
-            part = self.store.parts.write(spec, _frame(spec, rows), label)
-            if part is not None:
-                tables[spec.name] = (*tables.get(spec.name, ()), part)
+        tables: dict[str, tuple[Part, ...]] = {}
+        for spec in REGISTRY_TABLES:
+            listed = current.tables.get(spec.name, ())
+            if plan.removed:
+                part = self.store.parts.write(spec, plan.after.tables()[spec.name], label)
+                parts = [part] if part else []
+            elif spec.name in plan.new:
+                part = self.store.parts.write(spec, plan.new[spec.name], label)
+                parts = [*listed, *([part] if part else [])]
+                parts = compacted(self.store.parts, spec, parts, label=label)
+            else:
+                parts = list(listed)
+            if parts:
+                tables[spec.name] = tuple(parts)
         return tables
 
     def _check(
-        self,
-        before: RegistryView,
-        after: RegistryView,
-        active: pl.DataFrame,
-        index: SpaceIndex,
-        sync: SyncResult,
-        target: pl.DataFrame,
+        self, plan: Plan, active: pl.DataFrame, stage: IndexStage, sync: SyncResult
     ) -> tuple[CheckResult, ...]:
-        pinned = index.pin(sync.version)
-        kinds = tuple(pinned.rows(["kind"])["kind"].unique().to_list())
+        pinned = stage.index.pin(sync.version)
         checks = run_checks(
             Staged(
-                before=before.memories,
-                after=after.memories,
-                corroborations=after.corroborations,
+                before=plan.comparable.memories,
+                after=plan.after.memories,
+                corroborations=plan.after.corroborations,
                 active=active,
                 index_keys=pinned.keys(),
-                wanted_keys=target,
-                index_kinds=kinds,
+                wanted_keys=stage.target,
+                index_kinds=tuple(pinned.rows(["kind"])["kind"].unique().to_list()),
             )
         )
         failed = [c for c in checks if not c.passed]
@@ -278,6 +271,7 @@ class Publisher:
                 where=str(self.home.root),
                 remedy="CURRENT still names the generation before. "
                 f"Affected: {', '.join(e for c in failed for e in c.examples) or 'see above'}.",
+                results=checks,
             )
         return checks
 
@@ -288,30 +282,34 @@ class Publisher:
         self,
         published: bool,
         generation: Generation,
-        plan: PromotionPlan,
+        plan: Plan,
         active: pl.DataFrame,
+        stage: IndexStage,
         sync: SyncResult | None,
-        stats: EmbedStats | None,
         checks: tuple[CheckResult, ...],
         assessment: Assessment,
+        recovery: Recovery,
     ) -> PublishResult:
-        origins: dict[str, int] = {}
-        for memory in plan.memories:
-            origins[memory["origin"]] = origins.get(memory["origin"], 0) + 1
+        promotions = plan.promotions
+        origins = Counter(str(memory["origin"]) for memory in promotions.memories)
         return PublishResult(
             published=published,
             generation=generation.number,
             memories=active.height,
-            new_memories=len(plan.memories),
-            corroborated=len(plan.corroborations),
-            by_origin=origins,
-            embedded=stats.computed if stats else 0,
+            new_memories=len(promotions.memories),
+            corroborated=len(promotions.corroborations),
+            by_origin=dict(origins),
+            embedded=stage.stats.computed if stage.stats else 0,
             pending=generation.serving.pending if generation.serving else 0,
             index=sync,
-            embedding=stats,
+            embedding=stage.stats,
             checks=checks,
             assessment=assessment,
             seconds=self._seconds,
+            intents_applied=plan.intents_applied,
+            refused_intents=plan.refused,
+            removed=len(plan.removed),
+            recovery=recovery,
         )
 
     def _timed(self, step: str) -> _Timer:
@@ -337,42 +335,23 @@ def assess_home(
     settings: PublishSettings,
     *,
     now: datetime,
+    only_reviewed: bool = False,
 ) -> Assessment:
-    """Where every clarification stands, read from the tables of a home."""
+    """Where every clarification stands, read from the tables of a home.
+
+    ``only_reviewed`` looks at those alone that the review file speaks of.
+    """
     sessions = derived.read(ingest.GROUP, SESSIONS)
+    reviews = read_review_log(home.review_decisions)
+    where = pl.col("type").is_in(sorted(REUSABLE_TYPES))
+    if only_reviewed:
+        where &= pl.col("session_id").is_in(sorted({d.session_id for _, d in reviews.decisions}))
     return assess(
-        current_decisions(derived, sessions),
+        current_decisions(derived, sessions, where=where),
         sessions,
         registry,
-        read_review_log(home.review_decisions),
+        reviews,
         now=now,
         is_automatic=settings.is_automatic,
         idle_close=settings.idle_close,
     )
-
-
-def collect(store: GenerationStore, index: SpaceIndex, keep: int) -> list[int]:
-    """Numbers of the generations that were removed: all but the newest ``keep``.
-
-    Their index tags go first, then the manifest folder; index versions that no tag protects are
-    cleaned up. Registry parts are append-only and shared by all later generations: they stay.
-    """
-    current, _ = store.current()
-    old = [n for n in store.kept() if n <= current.number - keep]
-    for number in old:
-        index.untag(f"gen-{number:08d}")
-        folder = store.home.generations / f"{number:08d}"
-        (folder / "manifest.json").unlink(missing_ok=True)
-        folder.rmdir()
-    if old:
-        index.cleanup(2)
-    return old
-
-
-def _frame(spec: TableSpec, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    names = spec.names()
-    return frame_of(spec, [tuple(r[c] for c in names) for r in rows])
-
-
-def _corroborations(plan: PromotionPlan) -> pl.DataFrame:
-    return _frame(CORROBORATIONS, plan.corroborations)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import polars as pl
 
-from memory_assets.domain.promotion import Known, PromotionKey, survivors_of
+from memory_assets.domain.promotion import (
+    ContentKey,
+    Known,
+    PromotionKey,
+    replacements,
+    survivors_of,
+)
 from memory_assets.domain.schemas import (
     CORROBORATIONS,
     MEMORIES,
@@ -15,11 +23,21 @@ from memory_assets.domain.schemas import (
     SUPERSESSIONS,
     TIER_ASSIGNMENTS,
     TOMBSTONES,
+    USES,
 )
 from memory_assets.storage.generations import Snapshot
 
 DEFAULT_TIER = "recall"
 _ID = ["tenant_id", "memory_id"]
+_ATTRIBUTES: Final = {
+    MEMORIES.name: "memories",
+    CORROBORATIONS.name: "corroborations",
+    SUPERSESSIONS.name: "supersessions",
+    RETIREMENTS.name: "retirements",
+    TIER_ASSIGNMENTS.name: "tiers",
+    TOMBSTONES.name: "tombstones",
+    USES.name: "uses",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +51,7 @@ class RegistryView:
     retirements: pl.DataFrame
     tiers: pl.DataFrame
     tombstones: pl.DataFrame
+    uses: pl.DataFrame = field(default_factory=USES.empty)
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> RegistryView:
@@ -45,24 +64,45 @@ class RegistryView:
             snapshot.table(RETIREMENTS),
             snapshot.table(TIER_ASSIGNMENTS),
             snapshot.table(TOMBSTONES),
+            snapshot.table(USES),
         )
 
-    def with_new(self, memories: pl.DataFrame, corroborations: pl.DataFrame) -> RegistryView:
-        """The view after more memories and corroborations."""
-        return RegistryView(
-            self.generation,
-            pl.concat([self.memories, memories]),
-            pl.concat([self.corroborations, corroborations]),
-            self.supersessions,
-            self.retirements,
-            self.tiers,
-            self.tombstones,
+    def with_rows(self, rows: Mapping[str, pl.DataFrame]) -> RegistryView:
+        """The view with more rows at the end of its tables, named as in the schemas."""
+        grown = {
+            attribute: pl.concat([getattr(self, attribute), rows[name]])
+            for name, attribute in _ATTRIBUTES.items()
+            if name in rows
+        }
+        return replace(self, **grown)
+
+    def without(self, removed: Collection[tuple[str, str]]) -> RegistryView:
+        """The view without these memories and every row about them; tombstones stay."""
+        if not removed:
+            return self
+        gone = pl.DataFrame(list(removed), schema=dict.fromkeys(_ID, pl.String), orient="row")
+        kept = {
+            attribute: getattr(self, attribute).join(gone, on=_ID, how="anti")
+            for name, attribute in _ATTRIBUTES.items()
+            if name != TOMBSTONES.name
+        }
+        into = gone.rename({"memory_id": "superseded_by"})
+        kept["supersessions"] = kept["supersessions"].join(
+            into, on=["tenant_id", "superseded_by"], how="anti"
         )
+        return replace(self, **kept)
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table by its name in the schemas."""
+        return {name: getattr(self, attribute) for name, attribute in _ATTRIBUTES.items()}
+
+    def replaced(self) -> dict[tuple[str, str], str]:
+        """(tenant_id, memory_id) of each superseded memory → the one that replaced it."""
+        return replacements(self.supersessions.sort("generation", maintain_order=True).to_dicts())
 
     def survivors(self) -> dict[tuple[str, str], str]:
         """(tenant_id, memory_id) → the memory that answers for it now."""
-        ids = self.memories.select(_ID).rows()
-        return survivors_of(ids, self.supersessions.sort("generation").to_dicts())
+        return survivors_of(self.memories.select(_ID).rows(), self.replaced())
 
     def superseded(self) -> pl.DataFrame:
         """tenant_id, memory_id, superseded_by of memories that another one replaced."""
@@ -81,7 +121,11 @@ class RegistryView:
             active = active.join(self.superseded(), on=_ID, how="anti")
         if self.retirements.height:
             active = active.join(self.retirements, on=_ID, how="anti")
-        tiers = self.tiers.sort("generation").unique(_ID, keep="last").select(*_ID, "tier")
+        tiers = (
+            self.tiers.sort("generation", maintain_order=True)
+            .unique(_ID, keep="last")
+            .select(*_ID, "tier")
+        )
         return (
             active.join(tiers, on=_ID, how="left")
             .with_columns(pl.col("tier").fill_null(DEFAULT_TIER))
@@ -89,8 +133,15 @@ class RegistryView:
         )
 
     def status(self) -> pl.DataFrame:
-        """Every memory with ``tier``, ``status`` (active, superseded, retired), ``superseded_by``."""
-        tiers = self.tiers.sort("generation").unique(_ID, keep="last").select(*_ID, "tier")
+        """Every memory with ``tier``, ``superseded_by`` and ``status``.
+
+        The status is active, superseded or retired.
+        """
+        tiers = (
+            self.tiers.sort("generation", maintain_order=True)
+            .unique(_ID, keep="last")
+            .select(*_ID, "tier")
+        )
         retired = self.retirements.select(_ID).unique().with_columns(pl.lit(True).alias("_gone"))
         return (
             self.memories.join(tiers, on=_ID, how="left")
@@ -120,17 +171,35 @@ class RegistryView:
             ]
         )
 
+    def answering(self) -> pl.DataFrame:
+        """tenant_id, scope, duplicate_key, equal_memory: who answers for each content.
+
+        The memory itself, or the one that superseded it; retired memories answer for nothing. Of
+        several memories with one content (which promotion never makes) the oldest answers.
+        """
+        columns = ["tenant_id", "scope", "duplicate_key", "memory_id"]
+        found = self.memories.select(*columns, "promoted_generation").sort(
+            "promoted_generation", maintain_order=True
+        )
+        found = found.join(self.superseded(), on=_ID, how="left").with_columns(
+            pl.coalesce("superseded_by", "memory_id").alias("equal_memory")
+        )
+        if self.retirements.height:
+            retired = self.retirements.select(_ID)
+            survivor = retired.rename({"memory_id": "equal_memory"})
+            found = found.join(retired, on=_ID, how="anti").join(
+                survivor, on=["tenant_id", "equal_memory"], how="anti"
+            )
+        return found.unique(columns[:3], keep="first", maintain_order=True).select(
+            *columns[:3], "equal_memory"
+        )
+
     def known(self, counters: dict[str, int]) -> Known:
         """What promotion has to know of the registry."""
-        survivors = self.survivors()
         settled: frozenset[PromotionKey] = frozenset(
             self.settled_keys().select(PROMOTION_KEY).rows()
         )
-        retired = set(self.retirements.select(_ID).rows())
-        by_content = {}
-        ids = self.memories.select("tenant_id", "memory_id", "scope", "duplicate_key").rows()
-        for tenant, memory, scope, key in ids:
-            survivor = survivors[tenant, memory]
-            if (tenant, survivor) not in retired and (tenant, memory) not in retired:
-                by_content.setdefault((tenant, scope, key), survivor)
-        return Known(settled, by_content, survivors, counters)
+        by_content: dict[ContentKey, str] = {
+            (tenant, scope, key): memory for tenant, scope, key, memory in self.answering().rows()
+        }
+        return Known(settled, by_content, self.survivors(), counters)

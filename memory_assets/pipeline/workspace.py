@@ -6,10 +6,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from pathlib import Path
 
 from memory_assets.domain.ports import Embedder, Progress, VectorCache
 from memory_assets.embedding.cache import SqliteVectorCache
 from memory_assets.embedding.registry import default_model, open_embedder
+from memory_assets.pipeline.candidates import CandidatesResult, derive_candidates
 from memory_assets.pipeline.consolidate import Assessment
 from memory_assets.pipeline.decide import DecideResult, SchemaRules, decide
 from memory_assets.pipeline.ingest import IngestResult, ingest
@@ -21,11 +23,14 @@ from memory_assets.pipeline.publish import (
     assess_home,
 )
 from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.pipeline.wakeup import Waiting, waiting_sessions
 from memory_assets.settings import Settings, load_settings
 from memory_assets.storage.generations import GenerationStore
 from memory_assets.storage.home import Home
 from memory_assets.storage.locks import exclusive
 from memory_assets.storage.parts import DerivedTables
+from memory_assets.storage.retention import Retention
+from memory_assets.storage.views import write_views
 
 MB = 1024 * 1024
 
@@ -84,7 +89,10 @@ class Workspace:
             is_automatic=lambda t: self.settings.tenant(t).review == "automatic",
             language=lambda t: self.settings.tenant(t).language,
             idle_close=timedelta(hours=hours) if hours else None,
-            keep_generations=int(self.settings.number("keep_generations")),
+            retention=Retention(
+                int(self.settings.number("keep_generations")),
+                timedelta(days=self.settings.number("keep_days")),
+            ),
         )
 
     def schema_rules(self, tenant_id: str) -> SchemaRules:
@@ -113,9 +121,22 @@ class Workspace:
 
     def assess(self, *, now: datetime) -> Assessment:
         """Where every clarification stands."""
-        return assess_home(
-            self.home, self.derived, self.registry(), self.publish_settings, now=now
+        return assess_home(self.home, self.derived, self.registry(), self.publish_settings, now=now)
+
+    def derive_candidates(self, *, now: datetime) -> CandidatesResult:
+        """The candidates table, replaced whole."""
+        with self._deriving():
+            return derive_candidates(self.derived, self.assess(now=now))
+
+    def waiting_sessions(self) -> Waiting:
+        """Finished sessions that are new or have grown since the last night."""
+        return waiting_sessions(
+            self.settings.ledgers, self.derived, is_known_tenant=self.settings.is_known
         )
+
+    def write_views(self) -> Path:
+        """The SQL views over the published registry, written anew."""
+        return write_views(self.home, self.generations.current()[0])
 
     def publish(
         self, *, run_id: str, now: datetime, progress: Progress | None = None
@@ -138,7 +159,16 @@ class Workspace:
         Reading them back keeps our own rows from making the next night read every session again.
         """
         with exclusive(self.home.publisher_lock, purpose="writing markers"):
-            owed = owed_markers(self.derived, self.registry(), self.assess(now=now))
+            registry = self.registry()
+            reviewed = assess_home(
+                self.home,
+                self.derived,
+                registry,
+                self.publish_settings,
+                now=now,
+                only_reviewed=True,
+            )
+            owed = owed_markers(self.derived, registry, reviewed)
             result = write_markers(self.settings.ledgers, owed, now=now, progress=progress)
         if result.owed:
             self.ingest()

@@ -22,8 +22,8 @@ def append_missing(path: Path, *, tenant_id: str, session_id: str, missing: Miss
     """Number of rows appended: those that ``missing`` finds absent, judged under the file's lock.
 
     The file is read again after the lock is held, so two writers never write one row twice. A torn
-    last line is what is left of a write of ours that was cut short: it is removed before the append,
-    and if its row is still missing it is written whole. Durable once this returns.
+    last line is what is left of a write of ours that was cut short: it is removed before the
+    append, and if its row is still missing it is written whole. Durable once this returns.
 
     Raises:
         StoreWriteFailed: the folder or file cannot be written.

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
@@ -18,8 +19,9 @@ import polars as pl
 from memory_assets.domain.schemas import REGISTRY_TABLES, TableSpec
 from memory_assets.domain.spaces import EmbeddingSpace
 from memory_assets.errors import CorruptStore, CurrentMissing, SchemaTooNew
-from memory_assets.storage.files import make_folder, write_atomically
+from memory_assets.storage.files import write_atomically
 from memory_assets.storage.home import Home
+from memory_assets.storage.index_pinned import PinnedIndex
 from memory_assets.storage.parts import Part, PartStore
 from memory_assets.storage.pointer import LocalPointer, Pointer
 
@@ -36,6 +38,13 @@ class PinnedSpace:
     rows: int
     pending: int
     """Rows whose vector is missing; they are found by their words only."""
+    rebuild: int = 0
+    """Generation that built the table anew; 0 for the space's first table."""
+
+    @property
+    def table(self) -> str:
+        """The name of the Lance table: a rebuild gets one of its own, so it is swapped in whole."""
+        return table_name(self.space, self.rebuild)
 
     def to_dict(self) -> dict[str, Any]:
         """The pinned space as the manifest stores it."""
@@ -44,7 +53,13 @@ class PinnedSpace:
             "version": self.version,
             "rows": self.rows,
             "pending": self.pending,
+            "rebuild": self.rebuild,
         }
+
+
+def table_name(space: EmbeddingSpace, rebuild: int) -> str:
+    """The name of a space's table, or of its rebuild for a generation."""
+    return f"{space.space_id}.{rebuild:08d}" if rebuild else space.space_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +75,12 @@ class Generation:
     counters: Mapping[str, int] = field(default_factory=dict)
     """The last memory number allocated per tenant."""
     counts: Mapping[str, int] = field(default_factory=dict)
+    ranking: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Per space: what turns raw search figures of this generation into terms of the score."""
+    intents_through: int = 0
+    """Number of the last intent that was looked at, applied or refused."""
+    floor: int = 1
+    """The oldest generation that may still exist: a removal destroys the ones before."""
 
     @property
     def serving(self) -> PinnedSpace | None:
@@ -78,6 +99,9 @@ class Generation:
             "spaces": [s.to_dict() for s in self.spaces],
             "counters": dict(sorted(self.counters.items())),
             "counts": dict(sorted(self.counts.items())),
+            "ranking": {s: dict(sorted(r.items())) for s, r in sorted(self.ranking.items())},
+            "intents_through": self.intents_through,
+            "floor": self.floor,
         }
         return json.dumps(body, indent=1, ensure_ascii=False).encode()
 
@@ -94,6 +118,9 @@ class Generation:
             spaces=tuple(_pinned(s) for s in body["spaces"]),
             counters=body["counters"],
             counts=body["counts"],
+            ranking=body.get("ranking", {}),
+            intents_through=body.get("intents_through", 0),
+            floor=body.get("floor", 1),
         )
 
 
@@ -116,6 +143,17 @@ class Snapshot:
     def table(self, spec: TableSpec) -> pl.DataFrame:
         """A registry table as this generation holds it."""
         return self._store.parts.read(spec, self.generation.tables.get(spec.name, ()))
+
+    def index(self, space: PinnedSpace | None = None) -> PinnedIndex | None:
+        """The index of one space (the serving one by default) at this generation's version.
+
+        Raises:
+            IndexMismatch, CorruptStore: that version is gone or damaged.
+        """
+        chosen = space or self.generation.serving
+        if chosen is None:
+            return None
+        return PinnedIndex(self._store.home.index, chosen.table, chosen.version)
 
 
 class GenerationStore:
@@ -159,9 +197,7 @@ class GenerationStore:
     def stage_manifest(self, generation: Generation) -> bytes:
         """Writes the manifest durably; the bytes that CURRENT must hold to publish it."""
         data = generation.to_bytes()
-        folder = self.home.generations / f"{generation.number:08d}"
-        make_folder(folder)
-        write_atomically(folder / "manifest.json", data)
+        write_atomically(self.manifest_path(generation.number), data)
         body = {
             "schema_version": SCHEMA_VERSION,
             "generation": generation.number,
@@ -177,7 +213,7 @@ class GenerationStore:
         Raises:
             CorruptStore: there is no readable manifest of that number.
         """
-        path = self.home.generations / f"{number:08d}" / "manifest.json"
+        path = self.manifest_path(number)
         try:
             return Generation.from_bytes(path.read_bytes())
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -187,10 +223,25 @@ class GenerationStore:
                 remedy="choose one that `memory-assets doctor` lists.",
             ) from error
 
-    def kept(self) -> list[int]:
+    def find(self, number: int) -> Generation | None:
+        """The generation of that number, or None when it cannot be read any more."""
+        try:
+            return self.load(number)
+        except CorruptStore:
+            return None
+
+    def kept(self, current: Generation) -> list[int]:
+        """Numbers of the published generations that can still be read, oldest first."""
+        return [n for n in self.with_manifest() if current.floor <= n <= current.number]
+
+    def with_manifest(self) -> list[int]:
         """Numbers of all generations with a manifest, oldest first; unpublished leftovers too."""
         found = self.home.generations.glob("*/manifest.json")
         return sorted(int(p.parent.name) for p in found if p.parent.name.isdigit())
+
+    def manifest_path(self, number: int) -> Path:
+        """Where the manifest of a generation lies."""
+        return self.home.generations / f"{number:08d}" / "manifest.json"
 
     def _load(self, value: bytes) -> Generation:
         where = str(self.home.current)
@@ -199,9 +250,7 @@ class GenerationStore:
             version = int(body["schema_version"])
             name, digest = str(body["manifest"]), str(body["manifest_sha256"])
         except (ValueError, KeyError, TypeError) as error:
-            raise CorruptStore(
-                "CURRENT is not readable.", where=where, remedy=RESTORE
-            ) from error
+            raise CorruptStore("CURRENT is not readable.", where=where, remedy=RESTORE) from error
         if version > SCHEMA_VERSION:
             raise SchemaTooNew(
                 f"This home has schema version {version}; this package knows {SCHEMA_VERSION}.",
@@ -235,4 +284,6 @@ def _pinned(found: Mapping[str, Any]) -> PinnedSpace:
         fingerprint=found["fingerprint"],
         recipe=found["recipe"],
     )
-    return PinnedSpace(space, found["version"], found["rows"], found["pending"])
+    return PinnedSpace(
+        space, found["version"], found["rows"], found["pending"], found.get("rebuild", 0)
+    )

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from memory_assets.domain.spaces import EmbeddingSpace
 from memory_assets.errors import IndexMismatch
+from memory_assets.storage.files import make_folder
 from memory_assets.storage.index_diff import Change, difference, wanted_keys
 from memory_assets.storage.index_errors import REINDEX, lance_errors
 from memory_assets.storage.index_files import FileStamps, file_stamps, fsync_new, manifests
@@ -71,11 +72,17 @@ class SpaceIndex:
     """The index of one embedding space, for the one process that publishes."""
 
     def __init__(
-        self, index_dir: Path, space: EmbeddingSpace, *, vector_index_from: int = VECTOR_INDEX_FROM
+        self,
+        index_dir: Path,
+        space: EmbeddingSpace,
+        *,
+        table: str = "",
+        vector_index_from: int = VECTOR_INDEX_FROM,
     ) -> None:
         self.index_dir = index_dir
         self.space = space
-        self.path = table_path(index_dir, space.space_id)
+        self.table = table or space.space_id
+        self.path = table_path(index_dir, self.table)
         self._vector_index_from = vector_index_from
         self._schema = index_schema(space.dimension)
         with lance_errors("opening the index for writing", str(self.path)):
@@ -90,15 +97,22 @@ class SpaceIndex:
 
     @classmethod
     def open(
-        cls, index_dir: Path, space: EmbeddingSpace, *, vector_index_from: int = VECTOR_INDEX_FROM
+        cls,
+        index_dir: Path,
+        space: EmbeddingSpace,
+        *,
+        table: str = "",
+        vector_index_from: int = VECTOR_INDEX_FROM,
     ) -> Self:
         """The index of ``space`` below ``index_dir``; an empty one is created if there is none.
+
+        ``table`` names a rebuild of the space; without it the table has the space's own name.
 
         Raises:
             CorruptStore: the newest version is damaged (see ``index_files.discard_after``).
             StoreWriteFailed: the table cannot be created.
         """
-        return cls(index_dir, space, vector_index_from=vector_index_from)
+        return cls(index_dir, space, table=table, vector_index_from=vector_index_from)
 
     @property
     def version(self) -> int:
@@ -108,7 +122,7 @@ class SpaceIndex:
 
     def pin(self, version: int) -> PinnedIndex:
         """One version for reading."""
-        return PinnedIndex(self.index_dir, self.space.space_id, version)
+        return PinnedIndex(self.index_dir, self.table, version)
 
     def sync(
         self,
@@ -203,8 +217,8 @@ class SpaceIndex:
     def _open_or_create(self) -> Table:
         import lancedb
 
-        name = self.space.space_id
-        self.index_dir.mkdir(parents=True, exist_ok=True)
+        name = self.table
+        make_folder(self.index_dir)
         connection = lancedb.connect(str(self.index_dir))
         if not manifests(self.path):
             try:

@@ -29,7 +29,9 @@ _UNWRITABLE = {
     errno.EACCES: "permission is missing",
     errno.EPERM: "permission is missing",
 }
-_GONE = re.compile(r"_versions/\S+ was not found|no longer exists|Table '.*' was not found", re.S)
+_GONE = re.compile(
+    r"_versions/\S+ was not found|no longer exists|Table '.*' was not found|Version not found", re.S
+)
 _CONFLICT = re.compile(r"commit conflict|concurrent (?:transaction|modification)", re.I)
 _MISUSE = re.compile(r"Invalid (?:user )?input|Schema error|Query vector size", re.I)
 

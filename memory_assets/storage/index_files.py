@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -79,6 +80,21 @@ def discard_after(table_dir: Path, version: int) -> list[int]:
             (table_dir / "_versions" / "latest_version_hint.json").unlink(missing_ok=True)
             fsync_folder(table_dir / "_versions")
     return list(newer)
+
+
+def discard_tags_after(table_dir: Path, version: int) -> int:
+    """Count of tags removed: those of versions newer than ``version``, and torn ones."""
+    removed = 0
+    for path in (table_dir / "_refs" / "tags").glob("*.json"):
+        try:
+            tagged = int(json.loads(path.read_bytes())["version"])
+        except (OSError, ValueError, KeyError, TypeError):
+            tagged = version + 1
+        if tagged > version:
+            with lance_errors("removing a tag of the index", str(path)):
+                path.unlink(missing_ok=True)
+            removed += 1
+    return removed
 
 
 def _written_at(table_dir: Path, version: int | None) -> int | None:

@@ -28,9 +28,9 @@ KEYS_PER_FILTER = 1_000
 _REFINE = 10
 
 
-def table_path(index_dir: Path, space_id: str) -> Path:
-    """The folder of the table of one embedding space."""
-    return index_dir / f"{space_id}.lance"
+def table_path(index_dir: Path, table: str) -> Path:
+    """The folder of a table; a table is named for its embedding space, and its rebuilds."""
+    return index_dir / f"{table}.lance"
 
 
 class PinnedIndex:
@@ -39,21 +39,26 @@ class PinnedIndex:
     Every filter is a prefilter: it narrows what is searched, never what was found.
     """
 
-    def __init__(self, index_dir: Path, space_id: str, version: int) -> None:
-        """Opens exactly ``version``.
+    def __init__(self, index_dir: Path, table: str, version: int) -> None:
+        """Opens exactly ``version`` of a table (``PinnedSpace.table``).
 
         Raises:
             IndexMismatch: the table, or this version of it, is gone.
             CorruptStore: the version's manifest is damaged.
         """
-        self.space_id = space_id
+        self.table = table
         self.version = version
-        self._where = f"{table_path(index_dir, space_id)}, version {version}"
+        self._where = f"{table_path(index_dir, table)}, version {version}"
         with lance_errors("opening the index", self._where):
             import lance
 
-            path = table_path(index_dir, space_id)
+            path = table_path(index_dir, table)
             self._dataset: LanceDataset = lance.dataset(str(path), version=version)
+
+    @property
+    def space_id(self) -> str:
+        """The table's name."""
+        return self.table
 
     @cached_property
     def dimension(self) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from memory_assets.domain.parsing import Origin, ParsedLedger, parse_ledger
 from memory_assets.errors import LedgerUnreadable, UsageError
@@ -17,22 +16,33 @@ LEDGER_SUFFIX: Final = ".jsonl"
 COMPANION_SUFFIX: Final = ".markers.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFiles:
-    """The files of one session, and signatures that change whenever they may have changed."""
+class SessionFiles(NamedTuple):
+    """The files of one session, and signatures that change whenever they may have changed.
+
+    A scan makes one per session and night, so it holds plain strings; paths are made on demand.
+    """
 
     tenant_id: str
     session_id: str
-    ledger: Path
+    folder: str
     ledger_stat: str
-    companion: Path
     companion_stat: str
     """Empty when there is no companion file."""
 
     @property
     def key(self) -> tuple[str, str]:
         """(tenant_id, session_id)."""
-        return (self.tenant_id, self.session_id)
+        return self[:2]
+
+    @property
+    def ledger(self) -> Path:
+        """The agent's file."""
+        return Path(self.folder, self.session_id + LEDGER_SUFFIX)
+
+    @property
+    def companion(self) -> Path:
+        """Our own file beside it."""
+        return Path(self.folder, self.session_id + COMPANION_SUFFIX)
 
 
 def companion_path(ledgers: Path, tenant_id: str, session_id: str) -> Path:
@@ -60,7 +70,8 @@ def scan_ledgers(ledgers: Path) -> list[SessionFiles]:
             "MEMORY_ASSETS_LEDGERS.",
         )
     found = [session for tenant in _folders(ledgers) for session in _sessions(tenant)]
-    return sorted(found, key=lambda s: s.key)
+    found.sort()
+    return found
 
 
 def _folders(ledgers: Path) -> Iterator[os.DirEntry[str]]:
@@ -70,30 +81,24 @@ def _folders(ledgers: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def _sessions(tenant: os.DirEntry[str]) -> Iterator[SessionFiles]:
-    folder = Path(tenant.path)
     stats: dict[str, str] = {}
-    for entry in _listing(folder):
-        if entry.name.endswith(LEDGER_SUFFIX) and _usable(entry.name):
+    for entry in _listing(tenant.path):
+        name = entry.name
+        if name.endswith(LEDGER_SUFFIX) and _usable(name):
             try:
-                stats[entry.name] = stat_signature(entry.stat())
+                stats[name] = stat_signature(entry.stat())
             except OSError:
-                stats[entry.name] = "unreadable"
+                stats[name] = "unreadable"
     for name, signature in stats.items():
-        if name.endswith(COMPANION_SUFFIX):
-            continue
-        session_id = name[: -len(LEDGER_SUFFIX)]
-        companion = session_id + COMPANION_SUFFIX
-        yield SessionFiles(
-            tenant.name,
-            session_id,
-            folder / name,
-            signature,
-            folder / companion,
-            stats.get(companion, ""),
-        )
+        if not name.endswith(COMPANION_SUFFIX):
+            session_id = name[: -len(LEDGER_SUFFIX)]
+            companion = stats.get(session_id + COMPANION_SUFFIX, "")
+            yield SessionFiles(tenant.name, session_id, tenant.path, signature, companion)
 
 
 def _usable(name: str) -> bool:
+    if name.isascii():
+        return name[0] != "."
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
@@ -101,7 +106,7 @@ def _usable(name: str) -> bool:
     return not name.startswith(".")
 
 
-def _listing(folder: Path) -> list[os.DirEntry[str]]:
+def _listing(folder: str | Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)

@@ -50,7 +50,7 @@ class PartStore:
         """
         if frame.is_empty():
             return None
-        checked = frame.select(spec.names()).cast(dict(spec.schema))
+        checked = frame.select(spec.names()).cast(spec.schema)
         buffer = io.BytesIO()
         checked.write_parquet(buffer, compression="zstd", compression_level=3)
         data = buffer.getvalue()
@@ -62,9 +62,15 @@ class PartStore:
         return Part(f"{spec.name}/{name}", digest, checked.height, len(data))
 
     def read(
-        self, spec: TableSpec, parts: Sequence[Part], columns: Sequence[str] | None = None
+        self,
+        spec: TableSpec,
+        parts: Sequence[Part],
+        columns: Sequence[str] | None = None,
+        where: pl.Expr | None = None,
     ) -> pl.DataFrame:
         """All rows of the parts, in the order of the list, with the declared schema.
+
+        ``where`` is pushed down: row groups whose statistics exclude it are not even decoded.
 
         Raises:
             CorruptStore: a part is missing or not readable.
@@ -72,7 +78,7 @@ class PartStore:
         names = list(columns) if columns is not None else spec.names()
         if not parts:
             return spec.empty().select(names)
-        frames = [self._read_one(part, names) for part in parts]
+        frames = [self._read_one(part, names, where) for part in parts]
         return pl.concat(frames) if len(frames) > 1 else frames[0]
 
     def verify(self, parts: Sequence[Part]) -> None:
@@ -96,10 +102,12 @@ class PartStore:
                     "A part differs from its recorded hash.", where=str(path), remedy=self._remedy
                 )
 
-    def _read_one(self, part: Part, columns: list[str]) -> pl.DataFrame:
+    def _read_one(self, part: Part, columns: list[str], where: pl.Expr | None) -> pl.DataFrame:
         path = self.root / part.path
         try:
-            return pl.read_parquet(path, columns=columns, use_statistics=True)
+            if where is None:
+                return pl.read_parquet(path, columns=columns, glob=False)
+            return pl.scan_parquet(path, glob=False).filter(where).select(columns).collect()
         except (OSError, pl.exceptions.PolarsError) as error:
             raise CorruptStore(
                 f"A listed part cannot be read: {type(error).__name__}.",
@@ -129,7 +137,11 @@ class DerivedTables:
 
     def head(self, group: str) -> Head:
         """The parts of each table of a group; empty before the first commit."""
-        return {name: _parts(found) for name, found in self._load(group).get("tables", {}).items()}
+        tables = self._load(group).get("tables", {})
+        try:
+            return {name: [Part(**p) for p in found] for name, found in tables.items()}
+        except (AttributeError, TypeError) as error:
+            raise self._unreadable(group, error) from error
 
     def info(self, group: str) -> dict[str, Any]:
         """What the last commit noted beside its parts."""
@@ -137,10 +149,14 @@ class DerivedTables:
         return dict(found)
 
     def read(
-        self, group: str, spec: TableSpec, columns: Sequence[str] | None = None
+        self,
+        group: str,
+        spec: TableSpec,
+        columns: Sequence[str] | None = None,
+        where: pl.Expr | None = None,
     ) -> pl.DataFrame:
-        """One table of a group."""
-        return self.parts.read(spec, self.head(group).get(spec.name, []), columns)
+        """One table of a group; see ``PartStore.read``."""
+        return self.parts.read(spec, self.head(group).get(spec.name, []), columns, where)
 
     def commit(
         self, group: str, head: Mapping[str, Sequence[Part]], info: Mapping[str, Any] | None = None
@@ -162,23 +178,23 @@ class DerivedTables:
         return self.root / f"{group}.json"
 
     def _load(self, group: str) -> dict[str, Any]:
-        path = self._path(group)
         try:
-            found = json.loads(path.read_bytes())
+            found = json.loads(self._path(group).read_bytes())
+            if not isinstance(found, dict):
+                raise ValueError("it is no JSON object")
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            raise CorruptStore(
-                f"A head of derived tables cannot be read: {error}.",
-                where=str(path),
-                remedy="delete the derived folder and run the night again: it is rebuilt from "
-                "the ledgers.",
-            ) from error
-        return dict(found)
+            raise self._unreadable(group, error) from error
+        return found
 
-
-def _parts(found: Sequence[Mapping[str, Any]]) -> list[Part]:
-    return [Part(**p) for p in found]
+    def _unreadable(self, group: str, error: Exception) -> CorruptStore:
+        return CorruptStore(
+            f"A head of derived tables cannot be read: {error}.",
+            where=str(self._path(group)),
+            remedy="delete the derived folder and run the night again: it is rebuilt from the "
+            "ledgers.",
+        )
 
 
 def table(name: str) -> TableSpec:

@@ -1,0 +1,45 @@
+"""The command ``memory-assets``: every use case of the pipeline, for people and for scripts."""
+
+from __future__ import annotations
+
+import typer
+
+from memory_assets.cli import (
+    decisions,
+    nightly,
+    quarantine,
+    registry,
+    version,
+)
+
+_HELP = (
+    "Consolidates agents' session ledgers into one reviewed, deduplicated, searchable registry of "
+    "memories."
+)
+
+
+def build() -> typer.Typer:
+    """The application with all its commands; nothing heavy is imported for it."""
+    app = typer.Typer(
+        name="memory-assets",
+        help=_HELP,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for module in (
+        nightly,
+        decisions,
+        registry,
+            quarantine,
+                        version,
+    ):
+        module.register(app)
+    return app
+
+
+def main() -> None:
+    """Runs the command line and exits with its code."""
+    build()()

@@ -1,0 +1,65 @@
+"""``memory-assets nightly``: the nightly job in this process, told as a story."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memory_assets.cli.command import Run, command
+from memory_assets.cli.output import View
+
+if TYPE_CHECKING:
+    from memory_assets.pipeline.night import NightReport
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+
+    @command(app, "nightly", writes=True)
+    def nightly(
+        run: Run,
+        dry_run: Annotated[
+            bool,
+            typer.Option("--dry-run", help="Show what would be done, and write nothing at all."),
+        ] = False,
+    ) -> View:
+        """Run the nightly consolidation: ledgers in, a published and searchable registry out.
+
+        Can be repeated at any time: a night without changes publishes nothing, and a night that
+        was stopped is finished by the next one.
+        """
+        if dry_run:
+            return _rehearsed(run)
+        return _told(run, _night(run))
+
+
+def _night(run: Run) -> NightReport:
+    run.workspace.settings.ledgers  # noqa: B018 - says that none is named before Dagster starts
+    os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
+    from memory_assets.defs.run_nightly import run_nightly
+
+    return run_nightly(run.workspace).located(run.workspace)
+
+
+def _told(run: Run, report: NightReport) -> View:
+    from memory_assets.cli.story import night_story
+    from memory_assets.errors import MemoryAssetsError
+
+    failure = None
+    try:
+        report.markers.raise_if_owed()
+    except MemoryAssetsError as error:
+        failure = error
+    data: dict[str, Any] = report.to_dict()
+    return View(data, lambda out: night_story(out, report, now=run.now), failure=failure)
+
+
+def _rehearsed(run: Run) -> View:
+    from memory_assets.cli.story import dry_run_story
+    from memory_assets.pipeline.dry_run import rehearse
+
+    with run.progress() as told:
+        report = rehearse(run.workspace, now=run.now, progress=told)
+    return View(report.to_dict(), lambda out: dry_run_story(out, report))

@@ -1,0 +1,62 @@
+"""``memory-assets recover`` and ``reindex``: what a person runs when a message asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from memory_assets.cli.command import Run, command
+from memory_assets.cli.output import View
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from memory_assets.pipeline.markers import MarkersResult
+    from memory_assets.pipeline.publish import PublishResult
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+
+    @command(app, "recover", writes=True)
+    def recover(run: Run) -> View:
+        """Write the markers that published verdicts still owe to the companion files.
+
+        The next night does the same; this command does only this, and says what is left.
+        """
+        from memory_assets.pipeline.recover import recover_markers
+
+        with run.progress() as told:
+            found = recover_markers(run.workspace, now=run.now, progress=told)
+        return View(
+            found.to_metadata() | {"failed": [list(f) for f in found.failed]},
+            lambda out: _recovered(out, found),
+            failure=found.failure(),
+        )
+
+    @command(app, "reindex", writes=True)
+    def reindex(run: Run) -> View:
+        """Bring the search index in line with the registry and fill in missing vectors."""
+        from memory_assets.pipeline.recover import reindex as again
+
+        with run.progress() as told:
+            found = again(run.workspace, now=run.now, progress=told)
+        return View(found.to_metadata(), lambda out: _reindexed(out, found))
+
+
+def _recovered(out: Console, found: MarkersResult) -> None:
+    if not found.owed:
+        out.print("No marker is owed.")
+        return
+    out.print(f"{found.written} of {found.owed} owed markers written.")
+
+
+def _reindexed(out: Console, found: PublishResult) -> None:
+    if found.published:
+        out.print(f"Generation {found.generation} published: {found.memories} memories.")
+    else:
+        out.print(f"Generation {found.generation} stands: the index holds what it must.")
+    out.print(f"{found.embedded} texts embedded.")
+    if found.pending:
+        out.print(f"{found.pending} memories are still not searchable by vector.")

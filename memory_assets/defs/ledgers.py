@@ -1,0 +1,111 @@
+"""Assets of the first group: ledgers, their events, and the decisions in force."""
+
+import dagster as dg
+
+from memory_assets.defs.describe import table_metadata
+from memory_assets.defs.failures import as_failures
+from memory_assets.defs.resources import WorkspaceResource
+from memory_assets.defs.stages import note
+from memory_assets.domain.checks import quarantine_ratio
+from memory_assets.domain.schemas import DECISIONS, EVENTS
+
+GROUP = "ledgers"
+OWNERS = ["team:memory-assets"]
+
+session_ledgers = dg.AssetSpec(
+    "session_ledgers",
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"json", "file"},
+    description="The session ledgers that agents write: one append-only JSONL file per session, in "
+    "one folder per tenant. They are read, never changed.",
+    metadata=table_metadata(EVENTS),
+)
+
+
+@dg.asset(
+    deps=[session_ledgers],
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"python", "polars", "parquet"},
+    metadata=table_metadata(EVENTS, {"session_ledgers": EVENTS}),
+    check_specs=[
+        dg.AssetCheckSpec(
+            "quarantine_ratio",
+            asset="ledger_events",
+            description="Warns when too many lines were refused: a writer may have changed format.",
+        ),
+        dg.AssetCheckSpec(
+            "no_blocked_sessions",
+            asset="ledger_events",
+            description="Warns about sessions that broke the append-only rule, vanished, or cannot "
+            "be read: nothing new is published from them.",
+        ),
+    ],
+)
+def ledger_events(
+    context: dg.AssetExecutionContext, workspace: WorkspaceResource
+) -> dg.MaterializeResult:
+    """Every accepted row of every ledger and companion file, strictly parsed.
+
+    Only files that changed since the last night are opened. Refused lines go to quarantine with
+    file, line, reason and raw bytes, and never stop the others.
+    """
+    with as_failures():
+        opened = workspace.open()
+        result = opened.ingest()
+    note(context.run_id, "ingest", result)
+    ratio = quarantine_ratio(
+        result.quarantined,
+        result.events,
+        warn_from=opened.settings.number("quarantine_warn_ratio"),
+    )
+    blocked = [f"{t}/{s}: {status}" for t, s, status, _ in result.problems]
+    for problem in result.problems:
+        context.log.warning("session %s/%s: %s: %s", *problem)
+    for tenant, sessions in result.unknown_tenants.items():
+        context.log.warning("tenant %s has no entry in tenants.toml: %d sessions", tenant, sessions)
+    return dg.MaterializeResult(
+        metadata={**result.to_metadata(), "dagster/row_count": result.events},
+        check_results=[
+            dg.AssetCheckResult(
+                check_name="quarantine_ratio",
+                passed=ratio.passed,
+                severity=dg.AssetCheckSeverity.WARN,
+                description=ratio.message,
+                metadata={"refused_lines": ratio.rows},
+            ),
+            dg.AssetCheckResult(
+                check_name="no_blocked_sessions",
+                passed=not blocked,
+                severity=dg.AssetCheckSeverity.WARN,
+                description="" if not blocked else "see `memory-assets doctor` for each remedy",
+                metadata={"blocked": len(blocked), "sessions": blocked[:50]},
+            ),
+        ],
+    )
+
+
+@dg.asset(
+    deps=[ledger_events],
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"python", "polars", "parquet"},
+    metadata=table_metadata(
+        DECISIONS, {"ledger_events": EVENTS}, {"decision_seq": "ref", "decided_at": "ts"}
+    ),
+)
+def effective_decisions(
+    context: dg.AssetExecutionContext, workspace: WorkspaceResource
+) -> dg.MaterializeResult:
+    """Every decision of every session after the replay: in force, or the row that ended it.
+
+    Withdrawals, reopenings and rollbacks end decisions without deleting a row. Sessions whose rows
+    did not change are not replayed.
+    """
+    with as_failures():
+        result = workspace.open().decide()
+    note(context.run_id, "decide", result)
+    return dg.MaterializeResult(
+        metadata={**result.to_metadata(), "dagster/row_count": result.decisions}
+    )

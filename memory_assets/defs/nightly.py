@@ -1,0 +1,108 @@
+"""The nightly job, when it runs, and who is told when it fails."""
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from memory_assets.defs.resources import WorkspaceResource, now
+
+if TYPE_CHECKING:
+    from memory_assets.settings import Settings
+
+JOB_NAME = "nightly_consolidation"
+_ASK_AGAIN_AFTER_SECONDS = 3600
+_ACTIVE = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+]
+
+nightly_consolidation = dg.define_asset_job(
+    JOB_NAME,
+    selection=dg.AssetSelection.assets(
+        "ledger_events",
+        "effective_decisions",
+        "candidate_memories",
+        "memory_registry",
+        "memory_embeddings",
+        "memory_index",
+        "published_generation",
+        "session_markers",
+        "registry_views",
+    ),
+    description="Ledgers → effective decisions → candidates → the next generation of registry and "
+    "index → markers. Can be repeated at any time; a night without changes publishes nothing.",
+    executor_def=dg.in_process_executor,
+)
+
+
+def nightly_schedule(settings: "Settings") -> dg.ScheduleDefinition:
+    """The schedule that the settings ask for; off until somebody turns it on."""
+    return dg.ScheduleDefinition(
+        name="nightly_schedule",
+        job=nightly_consolidation,
+        cron_schedule=settings.text("schedule"),
+        execution_timezone=settings.text("time_zone"),
+        description="Runs the nightly consolidation, by default at 03:30: late enough that the "
+        "hour that daylight saving skips or repeats is over.",
+    )
+
+
+def session_sensor(settings: "Settings") -> dg.SensorDefinition:
+    """The sensor for new or grown finished sessions."""
+
+    @dg.sensor(
+        name="finished_sessions",
+        job=nightly_consolidation,
+        minimum_interval_seconds=int(settings.number("sensor_seconds")),
+        description="Starts the nightly job when finished sessions are new or have grown. The "
+        "watermark in the data decides; the cursor only says which set was asked for last.",
+    )
+    def finished_sessions(
+        context: dg.SensorEvaluationContext, workspace: WorkspaceResource
+    ) -> dg.SensorResult | dg.SkipReason:
+        busy = context.instance.get_run_records(
+            dg.RunsFilter(job_name=JOB_NAME, statuses=_ACTIVE), limit=1
+        )
+        if busy:
+            return dg.SkipReason("a nightly run is under way or waiting")
+        waiting = workspace.open().waiting_sessions()
+        if not waiting.sessions:
+            return dg.SkipReason("no finished session is new or has grown")
+        seen = hashlib.sha256("\n".join(waiting.signatures).encode()).hexdigest()[:16]
+        last = json.loads(context.cursor) if context.cursor else {}
+        asked = now().timestamp()
+        if last.get("set") == seen and asked - last["at"] < _ASK_AGAIN_AFTER_SECONDS:
+            return dg.SkipReason(
+                f"{len(waiting.sessions)} sessions still wait: the run that was started for them "
+                "did not take them in; it is tried again an hour after it was started"
+            )
+        return dg.SensorResult(
+            run_requests=[
+                dg.RunRequest(tags={"memory_assets/sessions": str(len(waiting.sessions))})
+            ],
+            cursor=json.dumps({"set": seen, "at": asked}),
+        )
+
+    return finished_sessions
+
+
+@dg.run_failure_sensor(
+    name="nightly_failed",
+    monitored_jobs=[nightly_consolidation],
+    description="Says which step of a failed night stopped, why, and what to do.",
+)
+def nightly_failed(context: dg.RunFailureSensorContext) -> None:
+    """One log line per failed step, with the error's code and remedy."""
+    for event in context.get_step_failure_events():
+        failure = event.step_failure_data
+        context.log.error(
+            "run %s of %s failed in %s: %s",
+            context.dagster_run.run_id,
+            context.dagster_run.job_name,
+            event.step_key,
+            failure.error.message if failure.error else context.failure_event.message,
+        )

@@ -1,0 +1,113 @@
+"""Runs the nightly job in this process, on the same Dagster instance that the UI shows."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from memory_assets.defs import stages
+from memory_assets.errors import MemoryAssetsError
+from memory_assets.storage.files import make_folder, write_atomically
+
+if TYPE_CHECKING:
+    from dagster import DagsterInstance, ExecuteInProcessResult
+
+    from memory_assets.pipeline.night import NightReport
+    from memory_assets.pipeline.workspace import Workspace
+
+_STAGE_OF_STEP: Final = {
+    "ledger_events": "ingest",
+    "effective_decisions": "decide",
+    "candidate_memories": "candidates",
+    "publication": "publish",
+    "session_markers": "markers",
+    "registry_views": "views",
+}
+
+
+def run_nightly(workspace: Workspace) -> NightReport:
+    """What one night did: the job ``nightly_consolidation``, executed here and now.
+
+    Raises:
+        MemoryAssetsError: the named error of the step that stopped the night.
+    """
+    from memory_assets.pipeline.night import NightReport
+
+    run_id = str(uuid.uuid4())
+    began = time.perf_counter()
+    stages.announce(run_id)
+    try:
+        with _instance(workspace.home.root) as instance:
+            result = _execute(workspace, instance, run_id)
+    finally:
+        parts = stages.collect(run_id)
+    return NightReport.from_parts(
+        ingest=parts["ingest"],
+        decide=parts["decide"],
+        publish=parts["publish"],
+        markers=parts["markers"],
+        seconds={**_step_seconds(result), "all": round(time.perf_counter() - began, 3)},
+    )
+
+
+def dagster_home(home: Path) -> Path:
+    """The DAGSTER_HOME of a home folder, made ready; the environment's own one comes first."""
+    named = os.environ.get("DAGSTER_HOME")
+    folder = Path(named) if named else home / "dagster"
+    config = folder / "dagster.yaml"
+    if not config.exists():
+        make_folder(folder)
+        write_atomically(config, files("memory_assets.defs").joinpath("dagster.yaml").read_bytes())
+    return folder
+
+
+def _instance(home: Path) -> DagsterInstance:
+    import dagster as dg
+
+    return dg.DagsterInstance.from_config(str(dagster_home(home)))
+
+
+def _execute(
+    workspace: Workspace, instance: DagsterInstance, run_id: str
+) -> ExecuteInProcessResult:
+    import dagster as dg
+
+    from memory_assets.defs.assemble import defs
+
+    job = defs.get_job_def("nightly_consolidation")
+    quiet: dict[str, Any] = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+    try:
+        return job.execute_in_process(
+            instance=instance,
+            run_id=run_id,
+            run_config={
+                **quiet,
+                "resources": {
+                    "workspace": {
+                        "config": {
+                            "home": str(workspace.settings.home),
+                            "ledgers": str(workspace.settings.ledgers),
+                        }
+                    }
+                },
+            },
+        )
+    except dg.Failure as failure:
+        cause = failure.__cause__
+        if isinstance(cause, MemoryAssetsError):
+            raise cause from None
+        raise
+
+
+def _step_seconds(result: ExecuteInProcessResult) -> dict[str, float]:
+    """Seconds per stage, from the run's own events."""
+    found = {}
+    for event in result.all_node_events:
+        if event.is_step_success and event.step_key in _STAGE_OF_STEP:
+            took = event.step_success_data.duration_ms / 1000
+            found[_STAGE_OF_STEP[event.step_key]] = round(took, 3)
+    return found

@@ -1,0 +1,291 @@
+"""English: phrases, fillers, synonyms and opposites for the guards."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final
+
+PHRASES: Final = """
+op:>= | at least, no less than, no fewer than, not less than, not fewer than, not lower than, not below, not under, greater than or equal to, more than or equal to, greater or equal to, equal to or greater than, equal to or more than, no earlier than, not earlier than, not before, not smaller than, not shorter than, not younger than, or more, or older, or greater, or above, or higher, or longer, or later, and above, and over, and older, and up, and more, upwards, as a minimum, at a minimum, starting at
+op:>= ? agg:min | minimum of, a minimum of, min
+op:<= | at most, no more than, not more than, not greater than, not above, not over, not exceeding, does not exceed, do not exceed, not exceed, not higher than, not longer than, less than or equal to, lower than or equal to, equal to or less than, no later than, not later than, not after, or less, or fewer, or under, or below, or younger, or lower, or shorter, or earlier, and below, and under, and younger, as a maximum, at a maximum
+op:<= ? agg:max | maximum of, a maximum of, max
+op:<= ? rel:until | up to
+op:> | more than, greater than, larger than, bigger than, higher than, longer than, older than, in excess of, strictly more than, strictly greater than, strictly above, exceed*, surpass*
+op:> ? | above, beyond
+op:> ? filler | over
+op:< | less than, lower than, fewer than, smaller than, shorter than, younger than, strictly less than, strictly below
+op:< ? | under, below
+op:!= | not equal to, different from, other than, differs from, is unequal to
+op:= | equal to, equals, is equal to
+op:between | between
+op:like | like, matches pattern
+rel:since | since, starting from, as of, from
+rel:until | until, till, through
+rel:before | before, prior to, earlier than, ahead of
+rel:after | after, later than, following
+rel:within | within, in less than or equal to, inside of
+rel:minus ? rel:minus | minus, net of, after subtracting, after deducting, after deduction of, subtracting, subtract*, deduct*
+op:< ? rel:minus | less
+rel:plus | plus, added to, summed with
+rel:times | times, multiplied by
+rel:div | divided by, ratio of
+rel:instead | instead of, rather than, in place of
+filler ? neg | no
+neg | not, never, nor, neither, none, cannot, isn't, aren't, wasn't, weren't, doesn't, don't, didn't, hasn't, haven't, won't, can't, shouldn't, mustn't, does not, do not, is not, are not, has not, have not, was not, were not, lack*, fails to, absence of, nobody, nothing
+neg.excl | exclud*, exclus*, without, except, except for, excepting, apart from, aside from, omit*, ignor*, disregard*, leav* out, left out, not including, not included, not include, not includes, does not include, do not include, is not included, are not included, not counting, not counted, ruled out, filter* out, but not, removing, removed from
+incl | includ*, inclus*, not excluding, not excluded, not exclude, compris*, contain*, along with, together with, as well as
+q:only | only, solely, exclusively, just, nothing but, alone
+q:all | all, every, any, each, whichever
+q:some | some, several
+q:exactly | exactly, precisely
+q:approx | about, approximately, roughly, around, circa, almost, nearly
+q:both | both
+q:either | either
+logic:or | or, either or
+logic:and | and, but, while
+agg:count | count, counts, counted, counting, number of, numbers of, no of, how many, tally
+agg:sum | sum, sums, summed, summing, total of, totals of, summation, add up, adds up, added up
+agg:sum? | total, totals, overall, cumulative
+agg:avg | average, averages, averaged, averaging, avg, mean of, mean value, arithmetic mean
+agg:avg? | mean
+agg:median | median, medians
+agg:min | minimum, minima, smallest, lowest
+agg:max | maximum, maxima, largest, highest, greatest, biggest
+agg:distinct | distinct, unique, uniquely, deduplicated, different values, without duplicates, no duplicates
+agg:std | standard deviation, stddev, std
+agg:var | variance
+agg:percentile | percentile, percentiles, quantile, quartile, decile
+agg:ratio? | percentage, percent of, proportion, share of, fraction of, rate of
+grain:hour | hourly, per hour, by hour, each hour, every hour, for each hour, by the hour
+grain:day | daily, per day, by day, each day, every day, for each day, by the day, day by day
+grain:week | weekly, per week, by week, each week, every week, for each week, week by week
+grain:month | monthly, per month, by month, each month, every month, for each month, month by month, by calendar month
+grain:quarter | quarterly, per quarter, by quarter, each quarter, every quarter, for each quarter, quarter by quarter
+grain:semester | half-yearly, semiannual*, biannual*, per semester, by semester, each semester
+grain:year | yearly, annual, annually, per year, by year, each year, every year, for each year, year by year, by calendar year, per annum
+grain:decade | per decade, by decade
+grain:fortnight | fortnightly, biweekly, every two weeks
+unit:second | seconds, sec, secs
+unit:minute | minute, minutes, mins
+unit:hour | hour, hours, hrs, hr
+unit:day | day, days
+unit:working_day | working day, working days, business day, business days, workday, workdays
+unit:week | week, weeks
+unit:fortnight | fortnight, fortnights
+unit:month | month, months
+unit:quarter | quarter, quarters, trimester, trimesters
+unit:semester | semester, semesters, half-year, half-years
+unit:year | year, years, yrs, years of age, years old, year old
+unit:decade | decade, decades
+unit:eur | eur, euro, euros, €
+unit:usd | usd, dollar, dollars, $, us dollars
+unit:gbp | gbp, £, pound sterling, pounds sterling
+unit:chf | chf, swiss francs, swiss franc
+unit:jpy | jpy, yen, ¥
+unit:cent | cents, eurocents, cent
+unit:percent | percent, per cent, %, pct
+unit:point | percentage points, percentage point, basis points, bps
+unit:kg | kg, kilogram, kilograms, kilo, kilos
+unit:g | g, gram, grams, gr
+unit:mg | mg, milligram, milligrams
+unit:mcg | mcg, microgram, micrograms, µg, μg
+unit:t | tonne, tonnes, ton, tons
+unit:lb | lb, lbs, pound, pounds
+unit:km | km, kilometre, kilometres, kilometer, kilometers
+unit:m | m, metre, metres, meter, meters
+unit:cm | cm, centimetre, centimetres, centimeter, centimeters
+unit:mm | mm, millimetre, millimetres, millimeter, millimeters
+unit:mile | mile, miles
+unit:m2 | m², m2, square metres, square meters, sqm
+unit:m3 | m³, m3, cubic metres, cubic meters
+unit:hectare | hectare, hectares, ha
+unit:l | litre, litres, liter, liters
+unit:ml | ml, millilitre, millilitres, milliliter, milliliters
+unit:kwh | kwh, kilowatt-hours
+unit:mwh | mwh, megawatt-hours
+unit:celsius | celsius, °c
+unit:fahrenheit | fahrenheit, °f
+unit:byte | byte, bytes
+unit:kb | kb, kilobytes
+unit:mb | mb, megabytes
+unit:gb | gb, gigabytes
+unit:tb | tb, terabytes
+unit:mmhg | mmhg
+unit:bpm | bpm, beats per minute
+scale:1000 | thousand, thousands
+scale:1000000 | million, millions, mln
+scale:1000000000 | billion, billions, bln
+scale:100 | hundreds
+bool:true | true, yes
+bool:false | false
+null | null, missing, blank, not available, empty, unknown, not set, unset, nan
+ord:1 | first, 1st, initial, earliest
+ord:2 | second, 2nd
+ord:3 | third, 3rd
+ord:4 | fourth, 4th
+ord:5 | fifth, 5th
+ord:last | last, final, latest, most recent
+dir:past | previous, preceding, trailing, prior
+dir:past ? | past
+dir:past ? ord:last | last
+dir:next | next, coming, upcoming, subsequent, forthcoming
+dir:past | in the last, in the past, over the last, over the past, during the last, during the past, within the last, within the past
+modal:must | must, shall, have to, has to, mandatory, required, compulsory
+modal:may | may, might, can, could, optional, optionally, allowed to
+weekday:1 | monday, mondays
+weekday:2 | tuesday, tuesdays
+weekday:3 | wednesday, wednesdays
+weekday:4 | thursday, thursdays
+weekday:5 | friday, fridays
+weekday:6 | saturday, saturdays
+weekday:7 | sunday, sundays
+cal:fiscal | fiscal, financial year, fiscal year
+cal:calendar | calendar year, calendar, solar year
+filler | is defined as, are defined as, we define, defined as, is considered, are considered, considered to be, refers to, refer to, stands for, stand for, is identified by, are identified by, is measured, are measured, is computed as, is calculated as, is set to, are set to, is given by, is called, is known as, in which, for which, in other words, that is, namely, such that, taking each, holds, hold, according to, based on, on the basis of, as follows
+"""
+
+FILLERS: Final = """
+a an the this that these those it its is are was were be been being am has have had having do does did
+of to in on at by for with as into onto than then there here who whom whose which what when where whether how if
+we us our you your they them their he his she her i 
+mean means meaning meant denote denotes denoted signify signifies define defines defined definition called considered consider considers
+identify identifies identified refer refers referred indicate indicates indicated represent represents
+use uses used using note nb i.e. ie e.g. eg so such thus hence will would should
+compute computed calculate calculated calculates calculation obtained given set taking taken measure measured
+applies apply applied row rows record records value values case cases entry entries
+per via upon across
+"""
+
+MARKS: Final = """
+the of and is are with which where by for means that from not to at least than each count an was were has have it its on be this
+"""
+
+SYNONYMS: Final = """
+customer client buyer shopper
+revenue turnover
+product article
+vendor supplier seller
+employee worker staff
+purchase buy acquisition
+stay hospitalization hospitalisation admission
+duration length last lasting span
+physician doctor
+drug medicine medication
+price cost
+begin start commence
+end finish terminate conclude
+whole entire complete
+bill invoice
+invoiced billed
+error fault mistake
+car vehicle automobile
+film movie
+delete remove erase
+year age
+paediatric pediatric
+cancelled canceled
+buyer purchaser
+shipment delivery
+shipped delivered dispatched
+amount sum
+reworked remade
+area zone
+"""
+
+OPPOSITES: Final = """
+before prior / after
+first earliest / last latest final
+inpatient / outpatient
+gross / net
+open opened / closed
+start begin started beginning / end ended finish ending
+increase rise growth gain upward / decrease fall drop decline loss downward
+income revenue inflow / expense cost outflow
+credit / debit
+buy purchase bought purchased / sell sale sold
+import imported / export exported
+incoming inbound input / outgoing outbound output
+internal inside / external outside
+domestic national / foreign international
+male man men boy / female woman women girl
+public / private
+new / old existing
+high higher highest upper / low lower lowest
+large big / small little
+long / short
+early / late
+urgent emergency / elective scheduled planned programmed
+active / inactive dormant
+valid / invalid void
+accepted approved / rejected refused declined
+confirmed / cancelled canceled
+paid / unpaid outstanding
+present / absent
+positive / negative
+success succeeded successful / failure failed unsuccessful
+above over / below under
+left / right
+north northern / south southern
+east eastern / west western
+day / night
+weekday / weekend
+online / offline
+manual / automatic
+direct / indirect
+primary / secondary
+parent / child
+sender / recipient receiver
+source origin / target destination
+employer / employee
+lender creditor / borrower debtor
+buyer / seller
+supplier vendor / customer client
+arrival arrived / departure departed
+admission admitted / discharge discharged
+entry / exit
+hired / dismissed fired
+win won / lose lost
+ascending / descending
+minimum / maximum
+wholesale / retail
+actual real / planned budgeted forecast estimated
+adult / child minor
+living alive / dead deceased
+full / empty partial
+fixed / variable
+permanent / temporary
+single / married
+debtor / creditor
+enabled / disabled
+visible / hidden
+encrypted / plaintext
+add added / remove removed
+"""
+
+NEGATIVE_PREFIXES: Final = ("non", "non-", "un", "in", "im", "ir", "il", "dis", "mis", "de", "anti", "a")
+MONTHS: Final = (
+    "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul",
+    "august aug", "september sep sept", "october oct", "november nov", "december dec",
+)
+ARTICLES: Final = "one a an"
+DECIMAL_COMMA: Final = False
+
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+
+
+def numbers() -> dict[str, Decimal]:
+    """Number words of one word, hyphenated ones included."""
+    found = {word: Decimal(n) for n, word in enumerate(_UNITS)}
+    for n, ten in enumerate(_TENS, 2):
+        found[ten] = Decimal(10 * n)
+        for unit in range(1, 10):
+            found[f"{ten}-{_UNITS[unit]}"] = Decimal(10 * n + unit)
+    found |= {"hundred": Decimal(100), "dozen": Decimal(12), "half": Decimal("0.5")}
+    found |= {"twice": Decimal(2), "double": Decimal(2), "triple": Decimal(3)}
+    del found["one"]
+    return found

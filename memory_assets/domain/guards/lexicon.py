@@ -1,0 +1,114 @@
+"""What a language brings to the guards: phrases with a meaning, synonyms, opposites, fillers.
+
+A language is data: the tables of :mod:`english` and :mod:`italian` have one line per meaning. A
+third language is a third file like them, listed in :data:`memory_assets.domain.guards.reading`.
+
+A *concept* is what a phrase means whatever the language: ``op:>=``, ``unit:day``, ``agg:sum``. A
+phrase may end its words in ``*`` (any ending). A meaning written ``X ? Y`` holds as X when a number
+follows and as Y otherwise; an empty Y leaves the words as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+_KEY = 3
+"""Phrases are looked up by the first letters of their first word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """One phrase: its words, and what they mean with and without a number after them."""
+
+    words: tuple[str, ...]
+    before_number: str
+    otherwise: str
+
+    def matches(self, words: Sequence[str]) -> bool:
+        """Whether these words are the phrase."""
+        return all(_same(p, w) for p, w in zip(self.words, words, strict=True))
+
+
+def _same(pattern: str, word: str) -> bool:
+    return word.startswith(pattern[:-1]) if pattern.endswith("*") else word == pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """One language, compiled for look-up."""
+
+    code: str
+    fillers: frozenset[str]
+    """Words without content: articles, copulas, and the scaffolding of a definition."""
+    marks: frozenset[str]
+    """Function words that tell the language."""
+    numbers: Mapping[str, Decimal]
+    months: Mapping[str, int]
+    articles: frozenset[str]
+    """Words for one that are articles too: a number only after a comparison."""
+    decimal_comma: bool
+    opposites: Mapping[str, frozenset[str]] = field(repr=False)
+    """Stem → stems of its opposites."""
+    synonyms: Mapping[str, str] = field(repr=False)
+    """Stem → the stem that stands for its group."""
+    negative_prefixes: tuple[str, ...]
+    phrases: Mapping[str, tuple[Phrase, ...]] = field(repr=False)
+    longest: int
+
+    def find(self, words: Sequence[str], at: int) -> Phrase | None:
+        """The longest phrase that starts at this word."""
+        for phrase in self.phrases.get(words[at][:_KEY], ()):
+            n = len(phrase.words)
+            if at + n <= len(words) and phrase.matches(words[at : at + n]):
+                return phrase
+        return None
+
+
+def compile_phrases(table: str) -> dict[str, tuple[Phrase, ...]]:
+    """Phrases by the first letters of their first word, the longest and most exact ones first."""
+    found: dict[str, list[Phrase]] = {}
+    for line in table.strip().splitlines():
+        meaning, _, phrases = line.strip().partition(" | ")
+        before, _, otherwise = meaning.partition(" ? ")
+        if " ? " not in meaning and not meaning.endswith(" ?"):
+            otherwise = before
+        before = before.removesuffix(" ?")
+        for text in phrases.split(","):
+            words = tuple(text.split())
+            phrase = Phrase(words, before.strip(), otherwise.strip())
+            first = words[0].removesuffix("*")
+            if words[0].endswith("*") and len(first) < _KEY:
+                raise ValueError(f"a stem of fewer than {_KEY} letters is too vague: {text!r}")
+            found.setdefault(first[:_KEY], []).append(phrase)
+    order = {
+        key: tuple(sorted(ps, key=lambda p: (-len(p.words), p.words[0].endswith("*"), p.words)))
+        for key, ps in found.items()
+    }
+    return order
+
+
+def groups(table: str, stem: object) -> list[tuple[str, ...]]:
+    """One tuple of stems per line of a table of words."""
+    assert callable(stem)
+    return [tuple(dict.fromkeys(stem(w) for w in line.split())) for line in table.strip().splitlines()]
+
+
+def synonym_map(lines: Sequence[tuple[str, ...]]) -> dict[str, str]:
+    """Stem → first stem of its line."""
+    return {stem: line[0] for line in lines for stem in line}
+
+
+def opposite_map(table: str, stem: object) -> dict[str, frozenset[str]]:
+    """Stem → stems of the other side, from lines ``left words / right words``."""
+    assert callable(stem)
+    found: dict[str, set[str]] = {}
+    for line in table.strip().splitlines():
+        left, _, right = line.partition("/")
+        ls, rs = [stem(w) for w in left.split()], [stem(w) for w in right.split()]
+        for x in ls:
+            found.setdefault(x, set()).update(rs)
+        for x in rs:
+            found.setdefault(x, set()).update(ls)
+    return {k: frozenset(v) for k, v in found.items()}

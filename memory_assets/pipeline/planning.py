@@ -1,0 +1,153 @@
+"""What the next generation holds: the published registry, the pending intents, the promotions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from memory_assets.domain.intents import (
+    IntentOutcome,
+    IntentState,
+    MemoryKey,
+    Recorded,
+    RefusedIntent,
+    RemovalReason,
+    apply_intents,
+)
+from memory_assets.domain.promotion import Accepted, PromotionKey, PromotionPlan, plan_promotions
+from memory_assets.domain.schemas import (
+    CORROBORATIONS,
+    MEMORIES,
+    PROMOTION_KEY,
+    TABLES,
+    TOMBSTONES,
+)
+from memory_assets.pipeline.frames import frame_of
+from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.storage.generations import Generation
+
+_ID = ["tenant_id", "memory_id"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The next generation's registry, and how it differs from the published one."""
+
+    before: RegistryView
+    after: RegistryView
+    new: Mapping[str, pl.DataFrame]
+    """Rows that are new, by table; empty tables are left out."""
+    counters: dict[str, int]
+    promotions: PromotionPlan
+    intents_through: int
+    intents_applied: int = 0
+    refused: tuple[RefusedIntent, ...] = ()
+    removed: Mapping[MemoryKey, RemovalReason] = field(default_factory=dict)
+    """Memories that must be gone from every file once this is published."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether the registry would stay as it is and nothing waits to be noted."""
+        return not (self.new or self.removed or self.intents_applied or self.refused)
+
+    @property
+    def comparable(self) -> RegistryView:
+        """The published registry, as far as it must be found again in the next one."""
+        return self.before.without(self.removed.keys())
+
+
+def plan_generation(
+    current: Generation,
+    before: RegistryView,
+    accepted: Sequence[Accepted],
+    intents: Sequence[Recorded],
+) -> Plan:
+    """The plan for the generation after ``current``; pure, so it can be shown without publishing.
+
+    Intents come first, in the order of their numbers: an import must precede promotions, and what
+    a removal buries must not be promoted in the same breath.
+    """
+    number = current.number + 1
+    state = _state(before, current.counters)
+    outcome = apply_intents(intents, state, generation=number)
+    rows = {name: _frame(name, found) for name, found in outcome.rows.items() if found}
+    tombstones = _tombstones(before, outcome, number)
+    if tombstones:
+        rows[TOMBSTONES.name] = _frame(TOMBSTONES.name, tombstones)
+    middle = before.without(outcome.removed.keys()).with_rows(rows)
+    promotions = plan_promotions(accepted, middle.known(state.counters), generation=number)
+    after = middle
+    for name, found in (
+        (MEMORIES.name, promotions.memories),
+        (CORROBORATIONS.name, promotions.corroborations),
+    ):
+        if found:
+            frame = _frame(name, found)
+            after = after.with_rows({name: frame})
+            rows[name] = pl.concat([rows[name], frame]) if name in rows else frame
+    return Plan(
+        before,
+        after,
+        rows,
+        promotions.counters,
+        promotions,
+        max(outcome.through, current.intents_through),
+        outcome.applied,
+        tuple(outcome.refused),
+        outcome.removed,
+    )
+
+
+def _state(before: RegistryView, counters: Mapping[str, int]) -> IntentState:
+    memories = before.memories
+    own = memories.filter(pl.col("origin") != "imported")
+    tiers = before.tiers.sort("generation", maintain_order=True).unique(_ID, keep="last")
+    return IntentState(
+        scopes={(t, m): s for t, m, s in memories.select(*_ID, "scope").iter_rows()},
+        replaced=before.replaced(),
+        retired=set(before.retirements.select(_ID).rows()),
+        tiers={(t, m): tier for t, m, tier in tiers.select(*_ID, "tier").iter_rows()},
+        buried=set(before.tombstones.drop_nulls("memory_id").select(_ID).rows()),
+        settled=set(before.settled_keys().select(PROMOTION_KEY).rows()),
+        counters=dict(counters),
+        promoting=set(own["tenant_id"].unique().to_list()),
+    )
+
+
+def _tombstones(
+    before: RegistryView, outcome: IntentOutcome, generation: int
+) -> list[dict[str, Any]]:
+    """One row per promotion key of what goes: memories, their corroborations, and named keys."""
+    buried: dict[PromotionKey, tuple[str | None, RemovalReason]] = {}
+    if outcome.removed:
+        gone = pl.DataFrame(
+            list(outcome.removed), schema=dict.fromkeys(_ID, pl.String), orient="row"
+        )
+        for frame in (before.memories, before.corroborations):
+            held = frame.join(gone, on=_ID, how="semi").select(*PROMOTION_KEY, "memory_id")
+            for tenant, session, seq, fact, memory in held.iter_rows():
+                reason = outcome.removed[tenant, memory]
+                buried[tenant, session, seq, fact] = (memory, reason)
+    for key, reason in outcome.buried_keys.items():
+        buried.setdefault(key, (None, reason))
+    already = set(before.tombstones.select(PROMOTION_KEY).rows())
+    return [
+        {
+            **dict(zip(PROMOTION_KEY, key, strict=True)),
+            "memory_id": memory,
+            "generation": generation,
+            "reason": reason,
+        }
+        for key, (memory, reason) in sorted(buried.items())
+        if key not in already
+    ]
+
+
+def _frame(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    spec = TABLES[table]
+    names = spec.names()
+    return frame_of(spec, [tuple(r[c] for c in names) for r in rows])
+

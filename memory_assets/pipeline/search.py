@@ -1,0 +1,378 @@
+"""Searching the published registry: hybrid, explained, and only what the principal may see."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from memory_assets.domain.candidates import DEFAULT_SCHEMA_PATTERNS
+from memory_assets.domain.ports import Embedder
+from memory_assets.domain.ranking import Calibration, Ranking, Weights
+from memory_assets.domain.searchable import SEARCHABLE_TYPES, search_refusal
+from memory_assets.domain.spaces import SEARCH_RECIPE
+from memory_assets.domain.text import fold_query
+from memory_assets.domain.visibility import Rule, may_see_tenants, rule_for
+from memory_assets.errors import (
+    EmbeddingError,
+    IndexMismatch,
+    SpaceMismatch,
+    UnknownTenantError,
+    UsageError,
+)
+from memory_assets.pipeline.search_filters import memories_only, visible
+from memory_assets.pipeline.search_legs import LegOptions, Question, TenantScores, score_tenant
+from memory_assets.pipeline.search_state import Mask, ServedGeneration, TenantRows
+from memory_assets.pipeline.search_types import (
+    CONTENT,
+    Dropped,
+    Hit,
+    SearchRequest,
+    SearchResult,
+)
+from memory_assets.pipeline.session_use import Exclusions, decided_memories, read_session
+from memory_assets.storage.generations import GenerationStore, PinnedSpace
+from memory_assets.storage.index_schema import Predicate, all_of
+
+NIGHTLY = "run `memory-assets nightly`, which builds the index of the configured model"
+MAX_K = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """What searching has to know of the settings."""
+
+    weights: Weights = field(default_factory=Weights)
+    recency_days: float = 14.0
+    text_k: float | None = None
+    """Overrides the generation's own calibration."""
+    legs: LegOptions = field(default_factory=LegOptions)
+    is_known_tenant: Callable[[str], bool | None] = lambda _: None
+    """True or False where the settings say it; None: every tenant that has data is known."""
+    schema_patterns: Callable[[str], tuple[str, ...]] = lambda _: DEFAULT_SCHEMA_PATTERNS
+    language: Callable[[str], Any] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One query, ready for the tenants of one generation."""
+
+    request: SearchRequest
+    served: ServedGeneration
+    pinned: PinnedSpace
+    vector: npt.NDArray[np.float32] | None
+    ranking: Ranking
+
+
+class Searcher:
+    """Answers searches of one home; keeps the newest generation open between them."""
+
+    def __init__(
+        self,
+        store: GenerationStore,
+        embedder: Callable[[], Embedder],
+        options: SearchOptions,
+        *,
+        ledgers: Callable[[], Path] | None = None,
+    ) -> None:
+        self.store = store
+        self.options = options
+        self._embedder = embedder
+        self._ledgers = ledgers
+        self._served: tuple[str | None, ServedGeneration] | None = None
+        self._vectors: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
+        self._lock = RLock()
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        """The best memories for the query that the principal may see, each term reported.
+
+        Everything is read from one generation. If its index version was cleaned away meanwhile,
+        CURRENT is read once more. Without a vector for the query (the model cannot be had) words,
+        recency and use decide, and the result says so.
+
+        Raises:
+            UnknownTenantError, AccessDenied: see ``domain.visibility``.
+            UnknownSessionError: the named session does not exist.
+            SpaceMismatch: the configured model is not the one that the index was built with.
+            UsageError: the query is blank, or k is out of range.
+        """
+        self._check(request)
+        try:
+            return self._search(request, self.served(request.as_of))
+        except IndexMismatch:
+            return self._search(request, self.served(request.as_of, afresh=True))
+
+    def served(
+        self, as_of: datetime | int | None = None, *, afresh: bool = False
+    ) -> ServedGeneration:
+        """The newest generation, or the one in force at ``as_of``, opened for reading.
+
+        Raises:
+            UsageError: nothing that was kept is that old.
+        """
+        if as_of is not None:
+            return ServedGeneration(self.store, self.store.load(self._number_at(as_of)))
+        with self._lock:
+            found = self.store.pointer.read()
+            tag = found[1] if found else None
+            if self._served is None or self._served[0] != tag or afresh:
+                generation, tag = self.store.current()
+                self._served = (tag, ServedGeneration(self.store, generation))
+            return self._served[1]
+
+    def _number_at(self, as_of: datetime | int) -> int:
+        newest, _ = self.store.current()
+        kept = [n for n in self.store.kept() if n <= newest.number]
+        if isinstance(as_of, int):
+            fitting = [n for n in kept if n == as_of]
+        else:
+            fitting = [
+                n for n in kept if datetime.fromisoformat(self.store.load(n).published_at) <= as_of
+            ]
+        if not fitting:
+            raise UsageError(
+                f"No generation that was kept was in force at {as_of}.",
+                remedy=f"kept are {', '.join(map(str, kept)) or 'none'}.",
+            )
+        return fitting[-1]
+
+    def _check(self, request: SearchRequest) -> None:
+        if not request.query.strip():
+            raise UsageError("The query is blank.", remedy="say what to look for.")
+        if not 1 <= request.k <= MAX_K:
+            raise UsageError(f"k = {request.k} is out of range.", remedy=f"use 1 to {MAX_K}.")
+
+    def _search(self, request: SearchRequest, served: ServedGeneration) -> SearchResult:
+        rules = self._rules(request, served)
+        excluded = self._excluded(request, served, rules)
+        pinned, vector, degraded = self._question(request.query, served)
+        calibration = self._calibration(served, pinned)
+        if pinned is None:
+            return self._nothing(served, calibration, degraded)
+        ranking = Ranking(self.options.weights, self.options.recency_days, calibration)
+        asked = _Asked(request, served, pinned, vector, ranking)
+        hits: list[Hit] = []
+        dropped: list[Dropped] = []
+        considered, exact = 0, True
+        for tenant_id, rule in rules.items():
+            found = self._search_tenant(asked, tenant_id, rule, excluded.get(tenant_id, {}))
+            hits += found.hits
+            dropped += found.dropped
+            considered += found.considered
+            exact = exact and found.exact
+        hits.sort(key=lambda h: (-h.score, h.tenant_id, h.memory_id))
+        return SearchResult(
+            hits=tuple(hits[: request.k]),
+            dropped=tuple(dropped),
+            generation=served.generation.number,
+            space_id=pinned.space.space_id,
+            weights=ranking.weights,
+            calibration=calibration,
+            considered=considered,
+            exact=exact,
+            degraded=degraded,
+            notices=_notices(pinned),
+        )
+
+    def _rules(self, request: SearchRequest, served: ServedGeneration) -> Mapping[str, Rule]:
+        """What may be seen of each tenant that is searched."""
+        named = request.tenants or (request.principal.tenant,)
+        rules = {}
+        for tenant_id in dict.fromkeys(named):
+            rules[tenant_id] = rule_for(request.principal, tenant_id, request.path)
+            known = self.options.is_known_tenant(tenant_id)
+            if known is False or (known is None and tenant_id not in served.tenants):
+                raise UnknownTenantError(
+                    f"Nothing is known of the tenant {tenant_id!r}.",
+                    remedy="tenants are the folders of the ledgers, or the entries of "
+                    "tenants.toml; one without a consolidated session has nothing to search.",
+                )
+        if request.session is not None and len(rules) != 1:
+            raise UsageError("A session belongs to one tenant.", remedy="name one tenant.")
+        return rules
+
+    def _excluded(
+        self, request: SearchRequest, served: ServedGeneration, rules: Mapping[str, Rule]
+    ) -> Mapping[str, Exclusions]:
+        if request.session is None:
+            return {}
+        (tenant_id,) = rules
+        if self._ledgers is None:
+            raise UsageError("No ledgers folder is named.", remedy="add --ledgers DIR.")
+        session = read_session(self._ledgers(), tenant_id, request.session)
+        replaced = served.replaced.filter(pl.col("tenant_id") == tenant_id)
+        return {tenant_id: decided_memories(session, served.tenant(tenant_id).frame, replaced)}
+
+    def _question(
+        self, query: str, served: ServedGeneration
+    ) -> tuple[PinnedSpace | None, npt.NDArray[np.float32] | None, str | None]:
+        """The space that serves, the query's vector in it, and why there is none."""
+        serving = served.generation.serving
+        if serving is None:
+            return None, None, None
+        try:
+            embedder = self._embedder()
+            space = embedder.space(SEARCH_RECIPE)
+            pinned = next((s for s in served.generation.spaces if s.space == space), None)
+            if pinned is None:
+                raise SpaceMismatch(
+                    f"The index was built with {serving.space.provider}:{serving.space.model} "
+                    f"({serving.space.space_id}); configured is {space.provider}:{space.model} "
+                    f"({space.space_id}).",
+                    remedy=f"{NIGHTLY}, or search with the model that the index was built with.",
+                )
+            return pinned, self._vector(embedder, query, pinned.space.space_id), None
+        except SpaceMismatch:
+            raise
+        except EmbeddingError as error:
+            return serving, None, f"{error.code}: {error.what}"
+
+    def _vector(self, embedder: Embedder, query: str, space_id: str) -> npt.NDArray[np.float32]:
+        text = unicodedata.normalize("NFC", query)
+        key = (space_id, text)
+        found = self._vectors.get(key)
+        if found is None:
+            found = embedder.embed([text], kind="query")[0]
+            if len(self._vectors) > 1_000:
+                self._vectors.clear()
+            self._vectors[key] = found
+        return found
+
+    def _calibration(self, served: ServedGeneration, pinned: PinnedSpace | None) -> Calibration:
+        stored = served.generation.ranking
+        found = Calibration.from_dict(stored.get(pinned.space.space_id, {}) if pinned else {})
+        if self.options.text_k is None:
+            return found
+        return Calibration(self.options.text_k, found.cosine_low, found.cosine_high)
+
+    def _nothing(
+        self, served: ServedGeneration, calibration: Calibration, degraded: str | None
+    ) -> SearchResult:
+        return SearchResult(
+            hits=(),
+            dropped=(),
+            generation=served.generation.number,
+            space_id=None,
+            weights=self.options.weights,
+            calibration=calibration,
+            considered=0,
+            exact=True,
+            degraded=degraded,
+            notices=("nothing is published yet: run `memory-assets nightly`.",),
+        )
+
+    def _search_tenant(
+        self, asked: _Asked, tenant_id: str, rule: Rule, excluded: Exclusions
+    ) -> SearchResult:
+        request, served = asked.request, asked.served
+        rows = served.tenant(tenant_id)
+        allowed = _allowed(rows, rule, request)
+        dropped = _drop_excluded(rows, allowed, excluded)
+        scores = TenantScores(rows, allowed, asked.ranking, request.now.timestamp())
+        index = served.index(asked.pinned)
+        folded = fold_query(request.query, self.options.language(tenant_id))
+        where = _where(rule)
+        exact = score_tenant(
+            scores, Question(folded, asked.vector), index, where, request.k, self.options.legs
+        )
+        hits = []
+        patterns = self.options.schema_patterns(tenant_id)
+        for slot in scores.best(min(2 * request.k + 20, len(scores.places))):
+            row = rows.frame.row(int(scores.places[slot]), named=True)
+            why = _refusal(row, rule, patterns)
+            if why is not None:
+                dropped.append(Dropped(tenant_id, row["memory_id"], *why))
+            elif len(hits) < request.k:
+                hits.append(_hit(row, scores, int(slot), asked))
+        return SearchResult(
+            hits=tuple(hits),
+            dropped=tuple(dropped),
+            generation=served.generation.number,
+            space_id=None,
+            weights=asked.ranking.weights,
+            calibration=asked.ranking.calibration,
+            considered=len(scores.places),
+            exact=exact,
+        )
+
+
+def _where(rule: Rule) -> Predicate:
+    return all_of(memories_only(), visible(rule))
+
+
+def _allowed(rows: TenantRows, rule: Rule, request: SearchRequest) -> Mask:
+    """The memories that may be found, before anything is scored."""
+    wanted = [rule.expr(), pl.col("type").is_in(sorted(SEARCHABLE_TYPES))]
+    for column, value in (
+        ("tier", request.tier),
+        ("user_id", request.user),
+        ("client_id", request.client),
+    ):
+        if value is not None:
+            wanted.append(pl.col(column) == value)
+    found = rows.frame.select(pl.all_horizontal(wanted).fill_null(False).alias("allowed"))
+    return np.array(found["allowed"].to_numpy(), np.bool_)
+
+
+def _drop_excluded(rows: TenantRows, allowed: Mask, excluded: Exclusions) -> list[Dropped]:
+    """Takes what the session decided out of ``allowed``; tells only of what could be seen."""
+    if not excluded:
+        return []
+    keys = pl.Series([f"{rows.tenant_id}/{memory_id}" for memory_id in excluded])
+    dropped = []
+    for place, (memory_id, why) in zip(rows.places(keys), excluded.items(), strict=True):
+        if place >= 0 and allowed[place]:
+            allowed[place] = False
+            dropped.append(Dropped(rows.tenant_id, memory_id, *why))
+    return dropped
+
+
+def _refusal(
+    row: Mapping[str, Any], rule: Rule, patterns: tuple[str, ...]
+) -> tuple[str, str] | None:
+    """Why a row that scored well does not leave the search after all."""
+    if not rule.allows(row):
+        return "not-allowed", "the principal may not see it"
+    why = search_refusal(row["type"], row["subject"], patterns)
+    if why is None:
+        return None
+    return ("not-reusable" if row["type"] not in SEARCHABLE_TYPES else "schema-name"), why
+
+
+def _hit(row: Mapping[str, Any], scores: TenantScores, slot: int, asked: _Asked) -> Hit:
+    tenant_id, memory_id = row["tenant_id"], row["memory_id"]
+    replaced = asked.served.replaced
+    if replaced.height:
+        replaced = replaced.filter(
+            pl.col("tenant_id") == tenant_id, pl.col("superseded_by") == memory_id
+        )
+    cosine = float(scores.cosine[slot])
+    return Hit(
+        tenant_id=tenant_id,
+        memory_id=memory_id,
+        tier=row["tier"],
+        score=float(scores.scores()[slot]),
+        terms=scores.terms(slot),
+        content={name: row[name] for name in CONTENT},
+        supersedes=tuple(replaced["memory_id"].to_list()),
+        uses=row["uses"],
+        cosine=None if np.isnan(cosine) else cosine,
+        bm25=float(scores.bm25[slot]) or None,
+        ranks=scores.ranks(slot) if asked.request.explain else {},
+    )
+
+
+def _notices(pinned: PinnedSpace) -> tuple[str, ...]:
+    if not pinned.pending:
+        return ()
+    return (
+        f"{pinned.pending} memories are not searchable by vector: run `memory-assets reindex`.",
+    )

@@ -1,0 +1,176 @@
+"""One published generation, opened for searching: built once, then shared by all its queries.
+
+A query must not walk the registry. So what ranking needs of each memory (when it was last seen, how
+often it was used, its vector) stands here in arrays, one place per memory of a tenant; the texts
+stay in one table, of which a query touches the rows of its hits only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from threading import RLock
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from memory_assets.domain.ports import Vectors
+from memory_assets.domain.ranking import Floats
+from memory_assets.domain.schemas import PROMOTION_KEY
+from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.storage.generations import Generation, GenerationStore, PinnedSpace, Snapshot
+from memory_assets.storage.index_pinned import PinnedIndex
+from memory_assets.storage.index_schema import equals
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+_ID = ["tenant_id", "memory_id"]
+_NUMBER = pl.col("memory_id").str.slice(4).cast(pl.Int64)
+
+
+@dataclass(frozen=True)
+class TenantRows:
+    """The active memories of one tenant by number, and what ranking needs of each."""
+
+    tenant_id: str
+    frame: pl.DataFrame
+    numbers: Ints
+    last_seen: Floats
+    """Seconds since 1970: the later of decision, last use and last corroboration."""
+    uses: Ints
+    _matrices: dict[str, tuple[Vectors, Mask]] = field(default_factory=dict)
+    _lock: RLock = field(default_factory=RLock)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @cached_property
+    def most_uses(self) -> int:
+        """The highest use count of the tenant."""
+        return int(self.uses.max(initial=0))
+
+    def places(self, row_keys: pl.Series) -> Ints:
+        """Place of each index key in these arrays; -1 for a key that is no active memory."""
+        prefix = f"{self.tenant_id}/mem-"
+        own = row_keys.str.starts_with(prefix)
+        found = row_keys.str.slice(len(prefix)).cast(pl.Int64, strict=False)
+        wanted = found.fill_null(-1).to_numpy()
+        at = np.searchsorted(self.numbers, wanted)
+        at[at == len(self.numbers)] = 0
+        right = own.to_numpy() & (self.numbers[at] == wanted) if len(self) else np.zeros(len(at), bool)
+        return np.where(right, at, -1).astype(np.int64)
+
+    def row_key(self, place: int) -> str:
+        """The index key of a memory."""
+        return f"{self.tenant_id}/{self.frame['memory_id'][place]}"
+
+    def vectors(self, index: PinnedIndex) -> tuple[Vectors, Mask]:
+        """(n, dimension) float32, and which rows have a vector; the others are zero."""
+        with self._lock:
+            found = self._matrices.get(index.space_id)
+            if found is None:
+                found = self._matrices[index.space_id] = self._read_vectors(index)
+        return found
+
+    def _read_vectors(self, index: PinnedIndex) -> tuple[Vectors, Mask]:
+        rows = index.rows(("row_key", "vector"), equals("tenant_id", self.tenant_id))
+        rows = rows.filter(pl.col("vector").is_not_null())
+        places = self.places(rows["row_key"])
+        matrix = np.zeros((len(self), index.dimension), np.float32)
+        has = np.zeros(len(self), np.bool_)
+        known = places >= 0
+        if known.any():
+            vectors = rows["vector"].to_numpy().astype(np.float32, copy=False)
+            matrix[places[known]] = vectors.reshape(-1, index.dimension)[known]
+            has[places[known]] = True
+        return matrix, has
+
+
+class ServedGeneration:
+    """A generation pinned for queries: its registry, and the index versions it names."""
+
+    def __init__(self, store: GenerationStore, generation: Generation) -> None:
+        self.generation = generation
+        self._index_dir = store.home.index
+        self.registry = RegistryView.of(Snapshot(store, generation))
+        self._tenants: dict[str, TenantRows] = {}
+        self._indexes: dict[str, PinnedIndex] = {}
+        self._lock = RLock()
+
+    def index(self, pinned: PinnedSpace) -> PinnedIndex:
+        """The index version that this generation names.
+
+        Raises:
+            IndexMismatch: it is gone.
+        """
+        with self._lock:
+            space_id = pinned.space.space_id
+            if space_id not in self._indexes:
+                self._indexes[space_id] = PinnedIndex(self._index_dir, space_id, pinned.version)
+            return self._indexes[space_id]
+
+    @cached_property
+    def active(self) -> pl.DataFrame:
+        """Active memories with ``tier``, ``uses`` and ``last_seen``."""
+        active = self.registry.active().join(use_counts(self.registry), on=_ID, how="left")
+        return active.with_columns(
+            pl.col("uses").fill_null(0),
+            pl.max_horizontal("decided_at", "last_use").alias("last_seen"),
+        ).drop("last_use")
+
+    @cached_property
+    def tenants(self) -> frozenset[str]:
+        """Tenants that ever had a memory."""
+        named = self.registry.memories["tenant_id"].unique().to_list()
+        return frozenset({*self.generation.counters, *named})
+
+    @cached_property
+    def statuses(self) -> pl.DataFrame:
+        """tenant_id, memory_id, status, superseded_by of every memory."""
+        return self.registry.status().select(*_ID, "status", "superseded_by")
+
+    @cached_property
+    def replaced(self) -> pl.DataFrame:
+        """tenant_id, memory_id, superseded_by of every superseded memory."""
+        return self.registry.superseded()
+
+    def tenant(self, tenant_id: str) -> TenantRows:
+        """The tenant's active memories; none for a tenant without any."""
+        with self._lock:
+            if tenant_id not in self._tenants:
+                self._tenants[tenant_id] = self._tenant(tenant_id)
+            return self._tenants[tenant_id]
+
+    def _tenant(self, tenant_id: str) -> TenantRows:
+        frame = self.active.filter(pl.col("tenant_id") == tenant_id).sort(_NUMBER)
+        return TenantRows(
+            tenant_id,
+            frame,
+            frame.select(_NUMBER).to_series().to_numpy().astype(np.int64),
+            frame["last_seen"].dt.timestamp("us").to_numpy().astype(np.float64) / 1e6,
+            frame["uses"].to_numpy().astype(np.int64),
+        )
+
+
+def use_counts(registry: RegistryView) -> pl.DataFrame:
+    """tenant_id, memory_id, uses, last_use: recorded uses and corroborations, each event once.
+
+    A use and its later acceptance are one event: both carry the key of the same row. What was said
+    about a memory counts for the one that replaced it.
+    """
+    columns = [*PROMOTION_KEY, "memory_id", "decided_at"]
+    events = pl.concat(
+        [
+            registry.corroborations.select(columns),
+            registry.uses.rename({"used_at": "decided_at"}).select(columns),
+        ]
+    ).unique(PROMOTION_KEY, keep="first", maintain_order=True)
+    replaced = registry.superseded()
+    if replaced.height:
+        events = events.join(replaced, on=_ID, how="left").with_columns(
+            pl.coalesce("superseded_by", "memory_id").alias("memory_id")
+        )
+    return events.group_by(_ID).agg(
+        pl.len().cast(pl.Int64).alias("uses"), pl.col("decided_at").max().alias("last_use")
+    )
