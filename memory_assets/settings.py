@@ -117,6 +117,18 @@ SETTINGS: Final = (
     Setting("weight_recency", "0.15", "Weight of recency in the search score.", _number(0, 1)),
     Setting("weight_access", "0.05", "Weight of recorded uses in the search score.", _number(0, 1)),
     Setting(
+        "text_k",
+        "0",
+        "BM25 score that counts as one half in the search score; 0 takes the generation's own.",
+        _number(0, 1_000),
+    ),
+    Setting(
+        "exact_rows",
+        "150000",
+        "Tenants of at most so many memories are ranked exactly, their vectors kept in memory.",
+        _number(0, 100_000_000),
+    ),
+    Setting(
         "recency_days",
         "14",
         "Time constant of recency in days: exp(-age/T). Not a half-life (that is 0.69 T).",

@@ -6,9 +6,14 @@ import typer
 
 from memory_assets.cli import (
     decisions,
+    doctor,
+    history,
+    ledger,
     nightly,
     quarantine,
+    recover,
     registry,
+    samples,
     version,
 )
 
@@ -33,8 +38,13 @@ def build() -> typer.Typer:
         nightly,
         decisions,
         registry,
-            quarantine,
-                        version,
+        history,
+        quarantine,
+        recover,
+        doctor,
+        ledger,
+        samples,
+        version,
     ):
         module.register(app)
     return app

@@ -104,7 +104,7 @@ def command(
     def decorate(function: Function) -> Function:
         call = _wrapped(function, lists=lists)
         vars(call)["declared"] = Declared(lists=lists, writes=writes)
-        app.command(name)(call)
+        app.command(name, short_help=(call.__doc__ or "").partition("\n")[0])(call)
         return function
 
     return decorate
@@ -145,8 +145,14 @@ def _wrapped(function: Function, *, lists: bool) -> Callable[..., None]:
     parameters = [*(p.replace(kind=p.KEYWORD_ONLY) for p in own), *common]
     vars(call)["__signature__"] = inspect.Signature(parameters)
     call.__annotations__ = {p.name: p.annotation for p in parameters}
-    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    call.__name__, call.__doc__ = function.__name__, _flowing(function.__doc__ or "")
     return call
+
+
+def _flowing(docstring: str) -> str:
+    """The docstring with every paragraph on one line, to be wrapped where it is shown."""
+    paragraphs = inspect.cleandoc(docstring).split("\n\n")
+    return "\n\n".join(" ".join(p.split()) for p in paragraphs)
 
 
 def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:

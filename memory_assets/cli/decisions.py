@@ -46,7 +46,10 @@ def register(app: typer.Typer) -> None:
         ],
         tenant: Tenant = None,
         limit: Annotated[
-            int | None, typer.Option("--limit", min=1, help="Show so many candidates (text only).")
+            int | None,
+            typer.Option(
+                "--limit", min=1, metavar="N", help="Show so many candidates (text only)."
+            ),
         ] = None,
     ) -> View:
         """Show what a session offers to a reviewer, and what is refused and why.

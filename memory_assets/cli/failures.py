@@ -17,12 +17,6 @@ PIPE_CLOSED: Final = 141
 """128 + SIGPIPE: whoever read our output has gone, which is no error of ours."""
 
 
-class Unexpected(MemoryAssetsError):
-    """Something that this program did not foresee; the message carries what is known."""
-
-    code = "unexpected"
-
-
 def guarded(work: Callable[[], int], *, as_json: bool, debug: bool) -> int:
     """The exit code of a command: its own, or that of the error which it met and which is told.
 
@@ -67,9 +61,9 @@ def _tell(error: MemoryAssetsError, *, as_json: bool) -> int:
     return error.exit_code
 
 
-def _unexpected(error: Exception) -> Unexpected:
+def _unexpected(error: Exception) -> MemoryAssetsError:
     said = str(error).strip().splitlines()
-    return Unexpected(
+    return MemoryAssetsError(
         f"{type(error).__name__}: {said[0] if said else 'no message'}",
         remedy="run the command again with --debug for the details; what was published stays "
         "published.",

@@ -76,10 +76,10 @@ def _history(out: Console, found: MemoryHistory) -> None:
         "Changes",
         found.changes,
         {
-            "change": lambda r: r["change"],
+            "change": _change,
             "gen.": lambda r: str(r["generation"]),
-            "to": lambda r: r.get("superseded_by") or r.get("tier") or "",
-            "why": lambda r: r.get("reason") or r.get("decided_by") or "",
+            "by": lambda r: r.get("decided_by") or r.get("used_by") or "",
+            "why": lambda r: r.get("reason") or "",
         },
     )
     _part(
@@ -92,6 +92,17 @@ def _history(out: Console, found: MemoryHistory) -> None:
             "run": lambda r: r["run_id"] or "",
         },
     )
+
+
+def _change(row: Mapping[str, Any]) -> str:
+    undone = " (undone)" if row.get("retracted") else ""
+    other = {
+        "superseded by": row.get("superseded_by"),
+        "supersedes": row["memory_id"],
+        "tier": row.get("tier"),
+        "used": row.get("session_id"),
+    }.get(row["change"])
+    return f"{row['change']} {other}{undone}" if other else row["change"]
 
 
 def _part(

@@ -29,9 +29,7 @@ class Origin(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Adds the group of commands."""
-    group = typer.Typer(
-        help="Check ledgers, and say how they are written.", no_args_is_help=True
-    )
+    group = typer.Typer(help="Check ledgers, and say how they are written.", no_args_is_help=True)
     app.add_typer(group, name="ledger")
 
     @command(group, "lint", lists=True)
@@ -60,7 +58,10 @@ def register(app: typer.Typer) -> None:
     def schema(
         run: Run,
         file: Annotated[
-            Origin, typer.Option("--of", help="The ledger itself, or its companion file.")
+            Origin,
+            typer.Option(
+                "--of", metavar="ledger|companion", help="Which of a session's two files."
+            ),
         ] = Origin.LEDGER,
     ) -> View:
         """Print the JSON Schema of a ledger row."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memory_assets.cli.command import Run, command
 from memory_assets.cli.output import View
+from memory_assets.cli.progress import spinner
 
 if TYPE_CHECKING:
     from memory_assets.pipeline.night import NightReport
@@ -36,24 +36,23 @@ def register(app: typer.Typer) -> None:
 
 
 def _night(run: Run) -> NightReport:
-    run.workspace.settings.ledgers  # noqa: B018 - says that none is named before Dagster starts
-    os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
-    from memory_assets.defs.run_nightly import run_nightly
+    workspace = run.workspace
+    _ = workspace.settings.ledgers  # none named: say so before a home is made
+    with spinner("running the job nightly_consolidation"):
+        from memory_assets.defs.run_nightly import run_nightly
 
-    return run_nightly(run.workspace).located(run.workspace)
+        return run_nightly(workspace).located(workspace)
 
 
 def _told(run: Run, report: NightReport) -> View:
     from memory_assets.cli.story import night_story
-    from memory_assets.errors import MemoryAssetsError
+    from memory_assets.pipeline.recover import still_owed
 
-    failure = None
-    try:
-        report.markers.raise_if_owed()
-    except MemoryAssetsError as error:
-        failure = error
-    data: dict[str, Any] = report.to_dict()
-    return View(data, lambda out: night_story(out, report, now=run.now), failure=failure)
+    return View(
+        report.to_dict(),
+        lambda out: night_story(out, report, now=run.now),
+        failure=still_owed(report.markers),
+    )
 
 
 def _rehearsed(run: Run) -> View:

@@ -27,3 +27,13 @@ def bars() -> Iterator[Callable[[str, int, int], None]]:
             shown.update(tasks[what], completed=done, total=total)
 
         yield told
+
+
+@contextmanager
+def spinner(what: str) -> Iterator[None]:
+    """Shows that work whose length is not known goes on; vanishes at the end."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with console(stderr=True).status(what):
+        yield

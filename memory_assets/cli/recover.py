@@ -25,14 +25,14 @@ def register(app: typer.Typer) -> None:
 
         The next night does the same; this command does only this, and says what is left.
         """
-        from memory_assets.pipeline.recover import recover_markers
+        from memory_assets.pipeline.recover import recover_markers, still_owed
 
         with run.progress() as told:
             found = recover_markers(run.workspace, now=run.now, progress=told)
         return View(
             found.to_metadata() | {"failed": [list(f) for f in found.failed]},
             lambda out: _recovered(out, found),
-            failure=found.failure(),
+            failure=still_owed(found),
         )
 
     @command(app, "reindex", writes=True)

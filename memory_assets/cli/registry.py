@@ -38,12 +38,16 @@ def register(app: typer.Typer) -> None:
     def list_(
         run: Run,
         tenant: Tenant = None,
-        tier: Annotated[Tier | None, typer.Option("--tier", help="Only this tier.")] = None,
+        tier: Annotated[
+            Tier | None,
+            typer.Option("--tier", metavar="core|recall|archival", help="Only this tier."),
+        ] = None,
         everything: Annotated[
             bool, typer.Option("--all", help="Superseded and retired memories too.")
         ] = False,
         limit: Annotated[
-            int | None, typer.Option("--limit", min=1, help="At most so many memories.")
+            int | None,
+            typer.Option("--limit", min=1, metavar="N", help="At most so many memories."),
         ] = None,
     ) -> View:
         """List the memories of a tenant."""

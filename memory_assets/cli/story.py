@@ -78,8 +78,8 @@ def dry_run_story(out: Console, report: DryRunReport) -> None:
             ),
             (
                 "to be promoted",
-                len(report.plan.memories),
-                f"{len(report.plan.corroborations)} seen again",
+                len(report.plan.promotions.memories),
+                f"{len(report.plan.promotions.corroborations)} seen again",
             ),
         ],
     )

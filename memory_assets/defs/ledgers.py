@@ -54,7 +54,7 @@ def ledger_events(
     with as_failures():
         opened = workspace.open()
         result = opened.ingest()
-    note(context.run_id, "ingest", result)
+    note(context.run.run_id, "ingest", result)
     ratio = quarantine_ratio(
         result.quarantined,
         result.events,
@@ -105,7 +105,7 @@ def effective_decisions(
     """
     with as_failures():
         result = workspace.open().decide()
-    note(context.run_id, "decide", result)
+    note(context.run.run_id, "decide", result)
     return dg.MaterializeResult(
         metadata={**result.to_metadata(), "dagster/row_count": result.decisions}
     )

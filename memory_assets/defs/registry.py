@@ -35,7 +35,7 @@ def candidate_memories(
     """
     with as_failures():
         result = workspace.open().derive_candidates(now=now())
-    note(context.run_id, "candidates", result)
+    note(context.run.run_id, "candidates", result)
     return dg.MaterializeResult(
         metadata={**result.to_metadata(), "dagster/row_count": result.candidates}
     )
@@ -100,12 +100,12 @@ def publication(
     """Write, audit, publish: one operation under one lock that cannot be run in part."""
     try:
         with as_failures():
-            result = workspace.open().publish(run_id=context.run_id, now=now())
+            result = workspace.open().publish(run_id=context.run.run_id, now=now())
     except dg.Failure as failure:
         if isinstance(failure.__cause__, ChecksFailed):
             yield from (_check_result(c) for c in failure.__cause__.results)
         raise
-    note(context.run_id, "publish", result)
+    note(context.run.run_id, "publish", result)
     counts = result.to_metadata()
     yield dg.MaterializeResult(
         asset_key="memory_registry",
@@ -167,7 +167,7 @@ def session_markers(
     """
     with as_failures():
         result = workspace.open().mark(now=now())
-        note(context.run_id, "markers", result)
+        note(context.run.run_id, "markers", result)
         result.raise_if_owed()
     return dg.MaterializeResult(metadata=result.to_metadata())
 

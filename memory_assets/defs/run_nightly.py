@@ -78,7 +78,7 @@ def _execute(
 
     from memory_assets.defs.assemble import defs
 
-    job = defs.get_job_def("nightly_consolidation")
+    job = defs.resolve_job_def("nightly_consolidation")
     quiet: dict[str, Any] = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     try:
         return job.execute_in_process(

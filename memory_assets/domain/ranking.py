@@ -83,7 +83,7 @@ class Ranking:
     def recency_term(self, last_seen: Floats, now: float) -> Floats:
         """exp(-age/T), both times in seconds; what lies in the future is of age 0."""
         age = np.maximum(now - np.nan_to_num(last_seen, nan=-np.inf), 0.0)
-        return np.exp(-age / (self.recency_days * SECONDS_PER_DAY))
+        return np.asarray(np.exp(-age / (self.recency_days * SECONDS_PER_DAY)), np.float64)
 
     def access_term(self, uses: npt.NDArray[np.int64], most: int) -> Floats:
         """ln(1+n)/ln(1+most) within the tenant; 0 when nothing was ever used."""

@@ -116,21 +116,27 @@ class LocalEmbedder(BaseEmbedder):
     def _load(self) -> SentenceTransformer:
         with self._lock:
             if self._loaded is None:
-                folder = self._card.folder()
-                with _quiet_and_offline():
-                    from sentence_transformers import SentenceTransformer
-
-                    try:
-                        self._loaded = SentenceTransformer(
-                            str(folder), device=self._device, local_files_only=True
-                        )
-                    except (OSError, ValueError, KeyError) as error:
-                        raise ModelNotFound(
-                            f"The folder of {self.provider}:{self.model} does not load: {error}.",
-                            where=str(folder),
-                            remedy="Check that it is a sentence-transformers model, complete.",
-                        ) from error
+                self._loaded = load_folder(self._card.folder(), self._device)
             return self._loaded
+
+
+def load_folder(folder: Path, device: str | None) -> SentenceTransformer:
+    """The model in ``folder``, on ``device`` or the best one there is; no hub is asked.
+
+    Raises:
+        ModelNotFound: the folder holds no model that loads.
+    """
+    with _quiet_and_offline():
+        from sentence_transformers import SentenceTransformer
+
+        try:
+            return SentenceTransformer(str(folder), device=device, local_files_only=True)
+        except (OSError, ValueError, KeyError) as error:
+            raise ModelNotFound(
+                f"The model in this folder does not load: {error}.",
+                where=str(folder),
+                remedy="Check that it is a sentence-transformers model, complete.",
+            ) from error
 
 
 @contextlib.contextmanager

@@ -14,15 +14,16 @@ from typing import Any, Final
 import polars as pl
 
 from memory_assets.domain.events import format_ref
-from memory_assets.domain.promotion import PromotionPlan, plan_promotions
 from memory_assets.domain.reasons import in_words
 from memory_assets.pipeline.consolidate import Assessment
 from memory_assets.pipeline.decide import DecideResult, decide
 from memory_assets.pipeline.ingest import IngestResult, ingest
 from memory_assets.pipeline.night import NightProgress, problem_rows
+from memory_assets.pipeline.planning import Plan, plan_generation
 from memory_assets.pipeline.publish import assess_home
 from memory_assets.pipeline.quarantine import RefusedLine, refused_lines_of
 from memory_assets.pipeline.workspace import Workspace
+from memory_assets.storage.intents import read_intents
 from memory_assets.storage.parts import DerivedTables
 
 _LEFT_OUT: Final = ("refused", "blocked", "open", "declined")
@@ -35,11 +36,10 @@ class DryRunReport:
     ingest: IngestResult
     decide: DecideResult
     assessment: Assessment
-    plan: PromotionPlan
+    plan: Plan
     refused: tuple[RefusedLine, ...]
     generation: int
     """The published generation, which stays."""
-    memories_now: int
     seconds: float
 
     @property
@@ -49,11 +49,11 @@ class DryRunReport:
 
     def would_promote(self) -> list[dict[str, Any]]:
         """New memories with the ids that they would get, if nothing else changed before."""
-        return [_shown(row, "new memory") for row in self.plan.memories]
+        return [_shown(row, "new memory") for row in self.plan.promotions.memories]
 
     def would_corroborate(self) -> list[dict[str, Any]]:
         """Decisions that would count as "seen again" for an existing or new memory."""
-        return [_shown(row, row["kind"]) for row in self.plan.corroborations]
+        return [_shown(row, row["kind"]) for row in self.plan.promotions.corroborations]
 
     def would_wait(self) -> list[dict[str, Any]]:
         """Candidates that would wait for a reviewer, with what they look like."""
@@ -76,13 +76,15 @@ class DryRunReport:
             "quarantined": self.ingest.quarantined,
             "effective": self.decide.in_force,
             "candidates": self.candidates,
-            "promoted": len(self.plan.memories),
-            "memories": self.memories_now + len(self.plan.memories),
+            "promoted": len(self.plan.promotions.memories),
+            "memories": self.plan.after.active().height,
             "embedded": 0,
             "generation": self.generation,
             "seconds": self.seconds,
-            "corroborated": len(self.plan.corroborations),
+            "corroborated": len(self.plan.promotions.corroborations),
             "waiting": self.assessment.candidates.height,
+            "intents_applied": self.plan.intents_applied,
+            "intents_refused": [refused.to_dict() for refused in self.plan.refused],
             "would_promote": self.would_promote(),
             "would_corroborate": self.would_corroborate(),
             "would_wait": self.would_wait(),
@@ -127,11 +129,8 @@ def rehearse(
         registry = workspace.registry()
         settings = workspace.publish_settings
         assessment = assess_home(workspace.home, derived, registry, settings, now=now)
-        plan = plan_promotions(
-            assessment.accepted,
-            registry.known(dict(current.counters)),
-            generation=current.number + 1,
-        )
+        intents = read_intents(workspace.home).after(current.intents_through)
+        plan = plan_generation(current, registry, assessment.accepted, intents)
         return DryRunReport(
             ingest=read,
             decide=decided,
@@ -139,7 +138,6 @@ def rehearse(
             plan=plan,
             refused=refused_lines_of(derived),
             generation=current.number,
-            memories_now=registry.active().height,
             seconds=round(time.perf_counter() - began, 3),
         )
 

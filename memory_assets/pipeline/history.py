@@ -35,7 +35,7 @@ class MemoryHistory:
     reviews: tuple[dict[str, Any], ...]
     """Lines of the review file about these decisions."""
     changes: tuple[dict[str, Any], ...]
-    """Supersessions, retirements and tier changes of the memory."""
+    """Supersessions, retirements, tier changes and uses of the memory."""
     generations: tuple[dict[str, Any], ...]
     """The generations that recorded all this, each with its run and time while it is kept."""
 
@@ -51,9 +51,7 @@ class MemoryHistory:
         }
 
 
-def memory_history(
-    workspace: Workspace, memory_id: str, *, tenant_id: str | None
-) -> MemoryHistory:
+def memory_history(workspace: Workspace, memory_id: str, *, tenant_id: str | None) -> MemoryHistory:
     """Every event, decision, run and generation that made a memory.
 
     Events and decisions are those of the last night's reading of the ledgers.
@@ -91,11 +89,16 @@ def _decisions(
     workspace: Workspace, memory: Mapping[str, Any], seen: Iterable[Mapping[str, Any]]
 ) -> Iterable[dict[str, Any]]:
     sessions = workspace.derived.read(ingest.GROUP, SESSIONS)
-    now = {_key(row): row for row in current_decisions(workspace.derived, sessions).join(
-        pl.DataFrame([_key(memory), *map(_key, seen)], schema=_KEY_SCHEMA, orient="row"),
-        on=PROMOTION_KEY,
-        how="semi",
-    ).to_dicts()}
+    now = {
+        _key(row): row
+        for row in current_decisions(workspace.derived, sessions)
+        .join(
+            pl.DataFrame([_key(memory), *map(_key, seen)], schema=_KEY_SCHEMA, orient="row"),
+            on=PROMOTION_KEY,
+            how="semi",
+        )
+        .to_dicts()
+    }
     for role, row in [("memory", memory), *((r["kind"], r) for r in seen)]:
         state = now.get(_key(row))
         yield {
@@ -189,16 +192,19 @@ def _reviews(workspace: Workspace, keys: Iterable[_Key]) -> Iterable[dict[str, A
 
 
 def _changes(view: RegistryView, tenant_id: str, memory_id: str) -> list[dict[str, Any]]:
-    mine = (pl.col("tenant_id") == tenant_id) & (pl.col("memory_id") == memory_id)
+    tenant = pl.col("tenant_id") == tenant_id
+    mine = tenant & (pl.col("memory_id") == memory_id)
     tables = {
-        "supersession": view.supersessions,
-        "retirement": view.retirements,
-        "tier": view.tiers,
+        "superseded by": view.supersessions.filter(mine),
+        "supersedes": view.supersessions.filter(tenant, pl.col("superseded_by") == memory_id),
+        "retired": view.retirements.filter(mine),
+        "tier": view.tiers.filter(mine),
+        "used": view.uses.filter(mine),
     }
     found = [
         {"change": change, **plain(row)}
         for change, frame in tables.items()
-        for row in frame.filter(mine).to_dicts()
+        for row in frame.to_dicts()
     ]
     return sorted(found, key=lambda row: (row["generation"], row["change"]))
 

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from memory_assets.domain.keys import row_key
+from memory_assets.domain.language import DETECT_VERSION, row_language
 from memory_assets.domain.ports import Vectors
 from memory_assets.domain.spaces import SEARCH_RECIPE, search_text, text_sha256
 from memory_assets.domain.text import FOLD_VERSION, fold
@@ -74,7 +75,7 @@ class IndexRows:
 
     def _full(self, memory: dict[str, Any]) -> dict[str, Any]:
         text = _text(memory)
-        language: Any = self._languages.get(memory["tenant_id"])
+        language = row_language(text, self._languages.get(memory["tenant_id"]))
         return {
             **{name: memory[name] for name in _COPIED},
             "row_key": row_key(memory["tenant_id"], memory["memory_id"]),
@@ -103,7 +104,7 @@ def _hashes(active: pl.DataFrame, languages: Mapping[str, str]) -> pl.Series:
             "content_sha256",
             pl.col("decided_at").dt.epoch("us").cast(pl.String),
             language,
-            pl.lit(f"{SEARCH_RECIPE} fold-{FOLD_VERSION}"),
+            pl.lit(f"{SEARCH_RECIPE} fold-{FOLD_VERSION} detect-{DETECT_VERSION}"),
             separator="\x1f",
         )
     ).to_series()

@@ -179,7 +179,7 @@ def _read_session(files: SessionFiles, before: Row | None, reading: _Reading) ->
     except LedgerUnreadable as error:
         return {**(before or _blank(files)), "status": "unreadable", "message": str(error)}
     stats = {"ledger_stat": files.ledger_stat, "companion_stat": files.companion_stat}
-    changed = True
+    same = False
     if before is not None:
         if _says_the_same(before, ledger, companion):
             return {**before, **stats, "ledger_sha256": ledger.sha256}
@@ -195,9 +195,11 @@ def _read_session(files: SessionFiles, before: Row | None, reading: _Reading) ->
                 "or changed; ledgers are append-only. Restore the file from a copy: nothing is "
                 "published from this session until its earlier rows are back.",
             }
-        changed = growth.change != "none" or before["status"] != "ok"
+        same = growth.change == "none" and before["status"] == "ok"
     row = {**_gather(files, ledger, companion, reading), **stats}
-    reading.changed += changed or (before or {}).get("quarantined") != row["quarantined"]
+    if before is not None:
+        same &= all(before[name] == row[name] for name in ("quarantined", "torn"))
+    reading.changed += not same
     return row
 
 

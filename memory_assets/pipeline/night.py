@@ -112,6 +112,9 @@ class NightReport:
             "corroborated": published.corroborated,
             "promoted_by_origin": dict(published.by_origin),
             "pending_vectors": published.pending,
+            "intents_applied": published.intents_applied,
+            "intents_refused": [refused.to_dict() for refused in published.refused_intents],
+            "removed": published.removed,
             "markers_written": self.markers.written,
             "sessions_still_owed": [
                 {"tenant_id": t, "session_id": s, "message": why}

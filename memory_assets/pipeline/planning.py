@@ -24,6 +24,7 @@ from memory_assets.domain.schemas import (
     PROMOTION_KEY,
     TABLES,
     TOMBSTONES,
+    USES,
 )
 from memory_assets.pipeline.frames import frame_of
 from memory_assets.pipeline.registry_view import RegistryView
@@ -64,6 +65,7 @@ def plan_generation(
     before: RegistryView,
     accepted: Sequence[Accepted],
     intents: Sequence[Recorded],
+    uses: pl.DataFrame | None = None,
 ) -> Plan:
     """The plan for the generation after ``current``; pure, so it can be shown without publishing.
 
@@ -80,6 +82,11 @@ def plan_generation(
     middle = before.without(outcome.removed.keys()).with_rows(rows)
     promotions = plan_promotions(accepted, middle.known(state.counters), generation=number)
     after = middle
+    if uses is not None and uses.height:
+        # Nothing about a memory that goes in the same breath.
+        uses = uses.join(middle.memories.select(_ID), on=_ID, how="semi")
+        after = after.with_rows({USES.name: uses})
+        rows |= {USES.name: uses} if uses.height else {}
     for name, found in (
         (MEMORIES.name, promotions.memories),
         (CORROBORATIONS.name, promotions.corroborations),

@@ -26,6 +26,7 @@ from memory_assets.domain.spaces import SEARCH_RECIPE
 from memory_assets.embedding.through_cache import EmbedStats
 from memory_assets.errors import ChecksFailed
 from memory_assets.pipeline import ingest
+from memory_assets.pipeline.access import new_uses
 from memory_assets.pipeline.compaction import compacted
 from memory_assets.pipeline.consolidate import Assessment, assess
 from memory_assets.pipeline.decide import current_decisions
@@ -142,7 +143,7 @@ class Publisher:
 
     def _publish(self, rebuild_index: bool) -> PublishResult:
         with self._timed("recover"):
-            current, tag = self.store.current(verify=True)
+            current, tag = self.store.begin()
             recovery = self._recover(current)
             reached("publish.recovered")
         with self._timed("plan"):
@@ -151,7 +152,10 @@ class Publisher:
                 self.home, self.derived, before, self.settings, now=self.now
             )
             intents = read_intents(self.home).after(current.intents_through)
-            plan = plan_generation(current, before, assessment.accepted, intents)
+            uses = new_uses(
+                self.home.access_log, before, generation=current.number + 1, now=self.now
+            )
+            plan = plan_generation(current, before, assessment.accepted, intents, uses)
             active = plan.after.active()
             rows = IndexRows(active, self._languages(active))
             reached("publish.planned")

@@ -6,10 +6,20 @@ import uuid
 from datetime import datetime
 from functools import partial
 
+from memory_assets.errors import MarkersOwed
 from memory_assets.pipeline.markers import MarkersResult
 from memory_assets.pipeline.night import NightProgress
 from memory_assets.pipeline.publish import PublishResult
 from memory_assets.pipeline.workspace import Workspace
+
+
+def still_owed(result: MarkersResult) -> MarkersOwed | None:
+    """The named error of markers that could not be written; None when all were."""
+    try:
+        result.raise_if_owed()
+    except MarkersOwed as error:
+        return error
+    return None
 
 
 def recover_markers(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
@@ -14,13 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from memory_assets.domain.candidates import DEFAULT_SCHEMA_PATTERNS
 from memory_assets.domain.ports import Embedder
-from memory_assets.domain.ranking import Calibration, Ranking, Weights
+from memory_assets.domain.ranking import Calibration, Ranking
 from memory_assets.domain.searchable import SEARCHABLE_TYPES, search_refusal
 from memory_assets.domain.spaces import SEARCH_RECIPE
 from memory_assets.domain.text import fold_query
-from memory_assets.domain.visibility import Rule, may_see_tenants, rule_for
+from memory_assets.domain.visibility import Rule, rule_for
 from memory_assets.errors import (
     EmbeddingError,
     IndexMismatch,
@@ -29,7 +28,8 @@ from memory_assets.errors import (
     UsageError,
 )
 from memory_assets.pipeline.search_filters import memories_only, visible
-from memory_assets.pipeline.search_legs import LegOptions, Question, TenantScores, score_tenant
+from memory_assets.pipeline.search_legs import Question, TenantScores, score_tenant
+from memory_assets.pipeline.search_options import SearchOptions
 from memory_assets.pipeline.search_state import Mask, ServedGeneration, TenantRows
 from memory_assets.pipeline.search_types import (
     CONTENT,
@@ -44,21 +44,6 @@ from memory_assets.storage.index_schema import Predicate, all_of
 
 NIGHTLY = "run `memory-assets nightly`, which builds the index of the configured model"
 MAX_K = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """What searching has to know of the settings."""
-
-    weights: Weights = field(default_factory=Weights)
-    recency_days: float = 14.0
-    text_k: float | None = None
-    """Overrides the generation's own calibration."""
-    legs: LegOptions = field(default_factory=LegOptions)
-    is_known_tenant: Callable[[str], bool | None] = lambda _: None
-    """True or False where the settings say it; None: every tenant that has data is known."""
-    schema_patterns: Callable[[str], tuple[str, ...]] = lambda _: DEFAULT_SCHEMA_PATTERNS
-    language: Callable[[str], Any] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +115,7 @@ class Searcher:
 
     def _number_at(self, as_of: datetime | int) -> int:
         newest, _ = self.store.current()
-        kept = [n for n in self.store.kept() if n <= newest.number]
+        kept = self.store.kept(newest)
         if isinstance(as_of, int):
             fitting = [n for n in kept if n == as_of]
         else:
@@ -154,7 +139,7 @@ class Searcher:
         rules = self._rules(request, served)
         excluded = self._excluded(request, served, rules)
         pinned, vector, degraded = self._question(request.query, served)
-        calibration = self._calibration(served, pinned)
+        calibration = self.calibration(served, pinned)
         if pinned is None:
             return self._nothing(served, calibration, degraded)
         ranking = Ranking(self.options.weights, self.options.recency_days, calibration)
@@ -188,8 +173,7 @@ class Searcher:
         rules = {}
         for tenant_id in dict.fromkeys(named):
             rules[tenant_id] = rule_for(request.principal, tenant_id, request.path)
-            known = self.options.is_known_tenant(tenant_id)
-            if known is False or (known is None and tenant_id not in served.tenants):
+            if not self._is_known(tenant_id, served):
                 raise UnknownTenantError(
                     f"Nothing is known of the tenant {tenant_id!r}.",
                     remedy="tenants are the folders of the ledgers, or the entries of "
@@ -198,6 +182,11 @@ class Searcher:
         if request.session is not None and len(rules) != 1:
             raise UsageError("A session belongs to one tenant.", remedy="name one tenant.")
         return rules
+
+    def _is_known(self, tenant_id: str, served: ServedGeneration) -> bool:
+        if not self.options.is_known_tenant(tenant_id):
+            return False
+        return tenant_id in served.tenants or self.options.has_sessions(tenant_id)
 
     def _excluded(
         self, request: SearchRequest, served: ServedGeneration, rules: Mapping[str, Rule]
@@ -246,7 +235,8 @@ class Searcher:
             self._vectors[key] = found
         return found
 
-    def _calibration(self, served: ServedGeneration, pinned: PinnedSpace | None) -> Calibration:
+    def calibration(self, served: ServedGeneration, pinned: PinnedSpace | None) -> Calibration:
+        """The generation's calibration for a space, with what the settings override."""
         stored = served.generation.ranking
         found = Calibration.from_dict(stored.get(pinned.space.space_id, {}) if pinned else {})
         if self.options.text_k is None:
@@ -279,11 +269,11 @@ class Searcher:
         scores = TenantScores(rows, allowed, asked.ranking, request.now.timestamp())
         index = served.index(asked.pinned)
         folded = fold_query(request.query, self.options.language(tenant_id))
-        where = _where(rule)
+        where = where_of(rule)
         exact = score_tenant(
             scores, Question(folded, asked.vector), index, where, request.k, self.options.legs
         )
-        hits = []
+        hits: list[Hit] = []
         patterns = self.options.schema_patterns(tenant_id)
         for slot in scores.best(min(2 * request.k + 20, len(scores.places))):
             row = rows.frame.row(int(scores.places[slot]), named=True)
@@ -304,7 +294,8 @@ class Searcher:
         )
 
 
-def _where(rule: Rule) -> Predicate:
+def where_of(rule: Rule) -> Predicate:
+    """Memories of a reusable type that the rule allows, as a filter of the index."""
     return all_of(memories_only(), visible(rule))
 
 

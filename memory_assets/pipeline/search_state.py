@@ -7,7 +7,7 @@ stay in one table, of which a query touches the rows of its hits only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import RLock
 
@@ -45,10 +45,35 @@ class TenantRows:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    @cached_property
+    @property
     def most_uses(self) -> int:
         """The highest use count of the tenant."""
         return int(self.uses.max(initial=0))
+
+    def without_uses(self, events: pl.DataFrame, session_id: str) -> TenantRows:
+        """The same as if the session had used and restated nothing: for questions that it asked."""
+        own = events.filter(
+            pl.col("tenant_id") == self.tenant_id, pl.col("session_id") == session_id
+        )
+        if own.is_empty():
+            return self
+        touched = own.select("memory_id").unique()
+        others = use_counts(
+            events.join(touched, on="memory_id", how="semi").filter(
+                pl.col("tenant_id") == self.tenant_id, pl.col("session_id") != session_id
+            )
+        )
+        rows = self.frame.join(touched, on="memory_id", how="semi").select(
+            "memory_id", "decided_at"
+        ).join(others, on="memory_id", how="left")
+        uses, last_seen = self.uses.copy(), self.last_seen.copy()
+        for memory, decided, count, last in rows.select(
+            "memory_id", "decided_at", "uses", "last_use"
+        ).iter_rows():
+            place = int(np.searchsorted(self.numbers, int(memory[4:])))
+            uses[place] = count or 0
+            last_seen[place] = max(decided, last or decided).timestamp()
+        return replace(self, uses=uses, last_seen=last_seen)
 
     def places(self, row_keys: pl.Series) -> Ints:
         """Place of each index key in these arrays; -1 for a key that is no active memory."""
@@ -56,9 +81,10 @@ class TenantRows:
         own = row_keys.str.starts_with(prefix)
         found = row_keys.str.slice(len(prefix)).cast(pl.Int64, strict=False)
         wanted = found.fill_null(-1).to_numpy()
-        at = np.searchsorted(self.numbers, wanted)
-        at[at == len(self.numbers)] = 0
-        right = own.to_numpy() & (self.numbers[at] == wanted) if len(self) else np.zeros(len(at), bool)
+        if not len(self):
+            return np.full(len(wanted), -1, np.int64)
+        at = np.minimum(np.searchsorted(self.numbers, wanted), len(self) - 1)
+        right = own.to_numpy() & (self.numbers[at] == wanted)
         return np.where(right, at, -1).astype(np.int64)
 
     def row_key(self, place: int) -> str:
@@ -68,9 +94,9 @@ class TenantRows:
     def vectors(self, index: PinnedIndex) -> tuple[Vectors, Mask]:
         """(n, dimension) float32, and which rows have a vector; the others are zero."""
         with self._lock:
-            found = self._matrices.get(index.space_id)
+            found = self._matrices.get(index.table)
             if found is None:
-                found = self._matrices[index.space_id] = self._read_vectors(index)
+                found = self._matrices[index.table] = self._read_vectors(index)
         return found
 
     def _read_vectors(self, index: PinnedIndex) -> tuple[Vectors, Mask]:
@@ -105,15 +131,16 @@ class ServedGeneration:
             IndexMismatch: it is gone.
         """
         with self._lock:
-            space_id = pinned.space.space_id
-            if space_id not in self._indexes:
-                self._indexes[space_id] = PinnedIndex(self._index_dir, space_id, pinned.version)
-            return self._indexes[space_id]
+            if pinned.table not in self._indexes:
+                opened = PinnedIndex(self._index_dir, pinned.table, pinned.version)
+                self._indexes[pinned.table] = opened
+            return self._indexes[pinned.table]
 
     @cached_property
     def active(self) -> pl.DataFrame:
         """Active memories with ``tier``, ``uses`` and ``last_seen``."""
-        active = self.registry.active().join(use_counts(self.registry), on=_ID, how="left")
+        uses = use_counts(use_events(self.registry))
+        active = self.registry.active().join(uses, on=_ID, how="left")
         return active.with_columns(
             pl.col("uses").fill_null(0),
             pl.max_horizontal("decided_at", "last_use").alias("last_seen"),
@@ -153,8 +180,8 @@ class ServedGeneration:
         )
 
 
-def use_counts(registry: RegistryView) -> pl.DataFrame:
-    """tenant_id, memory_id, uses, last_use: recorded uses and corroborations, each event once.
+def use_events(registry: RegistryView) -> pl.DataFrame:
+    """The promotion key, memory_id and time (decided_at) of recorded uses and corroborations.
 
     A use and its later acceptance are one event: both carry the key of the same row. What was said
     about a memory counts for the one that replaced it.
@@ -167,10 +194,15 @@ def use_counts(registry: RegistryView) -> pl.DataFrame:
         ]
     ).unique(PROMOTION_KEY, keep="first", maintain_order=True)
     replaced = registry.superseded()
-    if replaced.height:
-        events = events.join(replaced, on=_ID, how="left").with_columns(
-            pl.coalesce("superseded_by", "memory_id").alias("memory_id")
-        )
+    if replaced.is_empty():
+        return events
+    return events.join(replaced, on=_ID, how="left").select(
+        *PROMOTION_KEY, pl.coalesce("superseded_by", "memory_id").alias("memory_id"), "decided_at"
+    )
+
+
+def use_counts(events: pl.DataFrame) -> pl.DataFrame:
+    """tenant_id, memory_id, uses, last_use of ``use_events``, each event once."""
     return events.group_by(_ID).agg(
         pl.len().cast(pl.Int64).alias("uses"), pl.col("decided_at").max().alias("last_use")
     )

@@ -12,9 +12,18 @@ from memory_assets.domain.visibility import Principal
 
 DEFAULT_K = 10
 CONTENT = (
-    "subject detail rationale question_context concepts tables decided_at session_id user_id "
-    "client_id audience"
-).split()
+    "subject",
+    "detail",
+    "rationale",
+    "question_context",
+    "concepts",
+    "tables",
+    "decided_at",
+    "session_id",
+    "user_id",
+    "client_id",
+    "audience",
+)
 
 
 @dataclass(frozen=True, slots=True)

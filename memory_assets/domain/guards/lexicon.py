@@ -10,7 +10,7 @@ follows and as Y otherwise; an empty Y leaves the words as they are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -45,6 +45,8 @@ class Lexicon:
     marks: frozenset[str]
     """Function words that tell the language."""
     numbers: Mapping[str, Decimal]
+    compound: Callable[[str, Mapping[str, Decimal]], Decimal | None] | None
+    """Value of a word that is put together of number words, where a language does that."""
     months: Mapping[str, int]
     articles: frozenset[str]
     """Words for one that are articles too: a number only after a comparison."""
@@ -56,6 +58,13 @@ class Lexicon:
     negative_prefixes: tuple[str, ...]
     phrases: Mapping[str, tuple[Phrase, ...]] = field(repr=False)
     longest: int
+
+    def number(self, word: str) -> Decimal | None:
+        """The value of a number word."""
+        found = self.numbers.get(word)
+        if found is None and self.compound is not None:
+            return self.compound(word, self.numbers)
+        return found
 
     def find(self, words: Sequence[str], at: int) -> Phrase | None:
         """The longest phrase that starts at this word."""

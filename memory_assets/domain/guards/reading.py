@@ -35,8 +35,8 @@ _RAW: Final = re.compile(
     r"""
     (?P<lit>(?<!\w)'[^'\n]*'(?!\w) | "[^"\n]*" | “[^”\n]*” | «[^»\n]*»)
   | (?P<tick>`[^`\n]+`)
-  | (?P<ymd>(?<![\w.])\d{4}([-/.])\d{1,2}\2\d{1,2}(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?(?![\w]))
-  | (?P<dmy>(?<![\w.])\d{1,2}([-/.])\d{1,2}\4\d{4}(?![\w]))
+  | (?P<ymd>(?<![\w.])\d{4}(?P<sep1>[-/.])\d{1,2}(?P=sep1)\d{1,2}(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?(?![\w]))
+  | (?P<dmy>(?<![\w.])\d{1,2}(?P<sep2>[-/.])\d{1,2}(?P=sep2)\d{4}(?![\w]))
   | (?P<time>(?<![\w:.])\d{1,2}:\d\d(?::\d\d)?(?![\w:]))
   | (?P<op>>=|<=|<>|!=|==|=>|≥|≤|≠|>|<|=|&&|\|\|)
   | (?P<range>(?<![\w.-])\d+[-–]\d+(?![\w-]))
@@ -64,6 +64,7 @@ _AFTER_NUMBER: Final = {
     "gg": "unit:day", "m": "unit:m", "l": "unit:l", "ha": "unit:hectare", "t": "unit:t",
     "y": "unit:year", "yo": "unit:year", "second": "unit:second",
 }  # fmt: skip
+_NUMBER_SIGNS: Final = frozenset({"no", "n", "nr", "num", "nos"})
 _SYMBOL_UNITS: Final = {
     "%": "percent", "€": "eur", "$": "usd", "£": "gbp", "¥": "jpy", "°": "degree", "²": "squared",
     "³": "cubed",
@@ -128,6 +129,7 @@ def lexicon(code: str) -> Lexicon:
         fillers=frozenset(data.FILLERS.split()),
         marks=frozenset(data.MARKS.split()),
         numbers=data.numbers(),
+        compound=getattr(data, "compound", None),
         months=months,
         articles=frozenset(data.ARTICLES.split()),
         decimal_comma=data.DECIMAL_COMMA,
@@ -315,7 +317,9 @@ class _Reader:
         if self.out and self.out[-1].kind == "num" and self.words[at] in _AFTER_NUMBER:
             self._emit("unit", _AFTER_NUMBER[self.words[at]].partition(":")[2], at)
             return 1
-        if text in _SQL and (text.isupper() or text.islower()):
+        if self.words[at] in _NUMBER_SIGNS and self._numbered(at):
+            return 2
+        if text in _SQL:
             return self._concept(_SQL[text], at, at)
         for lex in self.lexicons:
             phrase = lex.find(self.words, at)
@@ -324,14 +328,22 @@ class _Reader:
                 return taken
         return self._number_word(at) or self._single(at, text)
 
+    def _numbered(self, at: int) -> bool:
+        """Whether ``no. 12``, ``n. 12`` or ``nr. 12`` begins here: the sign itself says nothing."""
+        nxt = self.raw[at + 1 : at + 3]
+        return len(nxt) == 2 and nxt[0].group() in (".", "°", "º") and nxt[1].group()[:1].isdigit()
+
     def _phrase(self, lex: Lexicon, phrase: Phrase, at: int) -> int:
         last = at + len(phrase.words) - 1
         if any(self.raw[i].lastgroup not in ("word", "sym") for i in range(at, last + 1)):
             return 0
         text = self.raw[at].group()
-        if len(phrase.words) == 1 and _looks_like_a_name(text, self.shouting) and text not in _SQL:
-            return 0
         meaning = phrase.before_number if self._number_follows(last) else phrase.otherwise
+        if len(phrase.words) == 1 and not meaning.startswith(("unit:", "bool:", "null")):
+            if _looks_like_a_name(text, self.shouting):
+                return 0
+        elif len(text) == 1 == len(phrase.words):
+            return 0  # a lone letter is a unit after a number only
         return self._concept(meaning, at, last) if meaning else 0
 
     def _concept(self, meaning: str, first: int, last: int) -> int:
@@ -352,7 +364,7 @@ class _Reader:
                 return True
             if match.lastgroup == "word":
                 word = self.words[at]
-                if re.match(r"\d", word) or any(word in x.numbers for x in self.lexicons):
+                if re.match(r"\d", word) or any(x.number(word) is not None for x in self.lexicons):
                     return True
                 if any(word in x.articles for x in self.lexicons) and at + 1 < len(self.words):
                     return any(_is_unit(x, self.words, at + 1) for x in self.lexicons)
@@ -370,24 +382,33 @@ class _Reader:
                 if after_op or word == "one" and at + 1 < len(self.words) and _is_unit(lex, self.words, at + 1):
                     self._emit("num", "1", at)
                     return 1
-            if word not in lex.numbers:
-                continue
-            total, last = lex.numbers[word], at
-            while last + 1 < len(self.words):
-                following = self.words[last + 1]
-                if following == "hundred" and total < 100:
-                    total *= 100
-                elif following in lex.numbers and lex.numbers[following] < 10 <= total < 100 and total % 10 == 0:
-                    total += lex.numbers[following]
-                elif following == "and" and total >= 100 and last + 2 < len(self.words) and self.words[last + 2] in lex.numbers:
-                    total += lex.numbers[self.words[last + 2]]
-                    last += 1
-                else:
-                    break
-                last += 1
-            self._emit("num", _plain(total), at, last)
-            return last - at + 1
+            value = lex.number(word)
+            if value is not None:
+                total, taken = self._compound(lex, value, at)
+                self._emit("num", _plain(total), at, at + taken - 1)
+                return taken
         return 0
+
+    def _compound(self, lex: Lexicon, total: Decimal, at: int) -> tuple[Decimal, int]:
+        """``two hundred and five``: value, and how many words it took."""
+        taken = 1
+        while at + taken < len(self.words):
+            word = self.words[at + taken]
+            value = lex.number(word)
+            if word == "hundred" and total < 100:
+                total *= 100
+            elif value is not None and value < 10 <= total < 100 and total % 10 == 0:
+                total += value
+            elif word == "and" and total >= 100 and at + taken + 1 < len(self.words):
+                more = lex.number(self.words[at + taken + 1])
+                if more is None or more >= 100:
+                    break
+                total += more
+                taken += 1
+            else:
+                break
+            taken += 1
+        return total, taken
 
     def _single(self, at: int, text: str) -> int:
         word = self.words[at]

@@ -1,0 +1,197 @@
+"""Guards on small words that turn a meaning: negation, quantifiers, logic, grain, aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from memory_assets.domain.guards.reading import CONTENT, Reading, Token, lexicon
+from memory_assets.domain.guards.verdict import Outcome, Verdict, compare, passed
+
+_OPPOSITE_CONCEPTS: Final = (
+    ("rel:before", "rel:after"),
+    ("rel:since", "rel:until"),
+    ("rel:plus", "rel:minus"),
+    ("rel:times", "rel:div"),
+    ("rel:minus", "rel:div"),
+    ("rel:plus", "rel:times"),
+    ("dir:past", "dir:next"),
+    ("cal:fiscal", "cal:calendar"),
+    ("modal:must", "modal:may"),
+    ("q:all", "q:some"),
+    ("q:both", "q:either"),
+    ("q:exactly", "q:approx"),
+)
+
+
+def negation(a: Reading, b: Reading) -> Verdict:
+    """Negation, exclusion and inclusion: how often, and what they belong to.
+
+    A negated clause that the other text lacks as a whole is left to a person: one text says more.
+    """
+    guard = "negation"
+    left, right = _negations(a), _negations(b)
+    if len(left) != len(right):
+        more, less, other = (left, right, b) if len(left) > len(right) else (right, left, a)
+        texts = tuple(t.text for t in left), tuple(t.text for t in right)
+        extra = [t for t in more if _absent(a if more is left else b, other, t)]
+        if len(extra) >= len(more) - len(less):
+            return Verdict(guard, Outcome.UNSURE, *texts, "a clause that the other text lacks")
+        if (len(more) - len(less)) % 2 and _booleans_differ(a, b):
+            return Verdict(guard, Outcome.UNSURE, *texts, "the booleans differ too, so perhaps equal")
+        return Verdict(guard, Outcome.MISMATCH, *texts)
+    if left and a.language == b.language:
+        x, y = _negated(a, b, left), _negated(b, a, right)
+        if x and y and not x.keys() & y.keys():
+            return Verdict(
+                guard, Outcome.MISMATCH, tuple(x.values()), tuple(y.values()), "other things negated"
+            )
+    return passed(guard)
+
+
+def quantifiers(a: Reading, b: Reading) -> Verdict:
+    """Only, exactly, about: leaving ``only`` out changes what is counted."""
+    guard = "quantifiers"
+    left, right = _concepts(a, "q"), _concepts(b, "q")
+    lost_a = tuple(t for v, t in left.items() if v == "only" and v not in right)
+    lost_b = tuple(t for v, t in right.items() if v == "only" and v not in left)
+    if lost_a or lost_b:
+        return Verdict(guard, Outcome.MISMATCH, lost_a, lost_b)
+    weak = {"all", "both", "some", "either"}
+    rest = [{v: t for v, t in side.items() if v not in weak} for side in (left, right)]
+    return compare(guard, rest[0], rest[1])
+
+
+def logic(a: Reading, b: Reading) -> Verdict:
+    """``and`` turned into ``or``: the one grows by what the other loses."""
+    guard = "logic"
+    (or_a, and_a), (or_b, and_b) = _logic(a), _logic(b)
+    ors, ands = len(or_a) - len(or_b), len(and_a) - len(and_b)
+    if ors == 0:
+        return passed(guard)
+    texts = tuple(or_a) or tuple(and_a), tuple(or_b) or tuple(and_b)
+    if ors * ands < 0:
+        return Verdict(guard, Outcome.MISMATCH, *texts)
+    return Verdict(guard, Outcome.UNSURE, *texts)
+
+
+def grain(a: Reading, b: Reading) -> Verdict:
+    """The time grain of a count: by day, month, year; ``in months`` may say the same."""
+    units_a, units_b = _free_units(a), _free_units(b)
+    left = {v: t for v, t in _concepts(a, "grain").items() if v not in units_b}
+    right = {v: t for v, t in _concepts(b, "grain").items() if v not in units_a}
+    shared = _concepts(a, "grain").keys() & _concepts(b, "grain").keys()
+    return compare("grain", left, right | {v: "" for v in shared if v in left})
+
+
+def aggregates(a: Reading, b: Reading) -> Verdict:
+    """How values become one figure: count, sum, mean, median, distinct.
+
+    A lone ``count`` beside another aggregate is only its verb (``counted as a sum``).
+    """
+    guard = "aggregates"
+    left, right = _aggregates(a), _aggregates(b)
+    verdict = compare(guard, left, right, one_sided=Outcome.MISMATCH)
+    extra = (left.keys() ^ right.keys()) - {"count", "ratio"}
+    if verdict.outcome is Outcome.MISMATCH and not extra:
+        return Verdict(guard, Outcome.UNSURE, verdict.only_a, verdict.only_b)
+    if verdict.outcome and all(_soft(r, v) for r, v in _lonely(a, b, left, right)):
+        both = bool(verdict.only_a) and bool(verdict.only_b)
+        outcome = Outcome.MISMATCH if both else Outcome.UNSURE
+        return Verdict(guard, outcome, verdict.only_a, verdict.only_b)
+    return verdict
+
+
+def polarity(a: Reading, b: Reading) -> Verdict:
+    """Opposites: gross and net, first and last, active and inactive, before and after."""
+    guard = "polarity"
+    mine, theirs = {t.key: t for t in a.tokens}, {t.key: t for t in b.tokens}
+    for x, y in _OPPOSITE_CONCEPTS:
+        for p, q in ((x, y), (y, x)):
+            if p in mine and q in theirs and p not in theirs and q not in mine:
+                return Verdict(guard, Outcome.MISMATCH, (mine[p].text,), (theirs[q].text,))
+    left = [t for k, t in mine.items() if t.kind == "word" and k not in theirs]
+    right = [t for k, t in theirs.items() if t.kind == "word" and k not in mine]
+    codes = {c for c in (a.language, b.language) if c} or {"en", "it"}
+    for p_token in left:
+        for q_token in right:
+            if any(_opposite(code, p_token, q_token) for code in codes):
+                return Verdict(guard, Outcome.MISMATCH, (p_token.text,), (q_token.text,))
+    return passed(guard)
+
+
+def _opposite(code: str, x: Token, y: Token) -> bool:
+    known = lexicon(code)
+    if y.value in known.opposites.get(x.value, ()) or x.value in known.opposites.get(y.value, ()):
+        return True
+    short, long = sorted((x.text.lower(), y.text.lower()), key=len)
+    return len(short) >= 4 and any(long == p + short for p in known.negative_prefixes)
+
+
+def _negations(reading: Reading) -> list[Token]:
+    return [
+        t for t in reading.tokens if t.kind == "neg" or (t.kind == "op" and t.value == "!=")
+    ]
+
+
+def _clause(reading: Reading, token: Token) -> list[Token]:
+    return [t for t in reading.tokens if t.clause == token.clause and t.kind in CONTENT]
+
+
+def _absent(reading: Reading, other: Reading, token: Token) -> bool:
+    """Whether nothing of the negated clause is in the other text."""
+    kinds = CONTENT if reading.language == other.language else CONTENT - {"word", "name"}
+    said = [t for t in _clause(reading, token) if t.kind in kinds]
+    there = {t.key for t in other.content}
+    return bool(said) and not any(t.key in there for t in said)
+
+
+def _negated(reading: Reading, other: Reading, found: list[Token]) -> dict[str, str]:
+    """What stands in negated clauses only, as far as the other text has it too."""
+    clauses = {t.clause for t in found}
+    outside = {t.key for t in reading.content if t.clause not in clauses}
+    there = {t.key for t in other.content}
+    return {
+        t.key: t.text
+        for t in reading.content
+        if t.clause in clauses and t.key not in outside and t.key in there
+    }
+
+
+def _booleans_differ(a: Reading, b: Reading) -> bool:
+    left, right = {t.value for t in a.of("bool")}, {t.value for t in b.of("bool")}
+    return bool(left - right) and bool(right - left)
+
+
+def _concepts(reading: Reading, kind: str) -> dict[str, str]:
+    return {t.value: t.text for t in reading.of(kind)}
+
+
+def _free_units(reading: Reading) -> set[str]:
+    """Units that belong to no number."""
+    return {t.value for t in reading.of("unit")} - {q.unit for q in reading.quantities}
+
+
+def _logic(reading: Reading) -> tuple[list[str], list[str]]:
+    found = reading.of("logic")
+    ors, ands = [t.text for t in found if t.value == "or"], [t.text for t in found if t.value == "and"]
+    return ors, ands
+
+
+def _aggregates(reading: Reading) -> dict[str, str]:
+    found = {t.value.rstrip("?"): t.text for t in reading.of("agg")}
+    if found.keys() - {"count", "distinct", "ratio"}:
+        found.pop("count", None)
+    return found
+
+
+def _lonely(
+    a: Reading, b: Reading, left: Iterable[str], right: Iterable[str]
+) -> list[tuple[Reading, str]]:
+    x, y = set(left), set(right)
+    return [(a, v) for v in x - y] + [(b, v) for v in y - x]
+
+
+def _soft(reading: Reading, value: str) -> bool:
+    """Whether the aggregate is said in a word that may mean less (``total``, ``share of``)."""
+    return value == "count" or not any(t.value == value for t in reading.of("agg"))
