@@ -86,12 +86,13 @@ def errors_page() -> str:
         "",
         _MESSAGES,
         "",
-        "| code | exit | meaning |",
-        "|---|---|---|",
+        "| code | kind of | exit | meaning |",
+        "|---|---|---|---|",
     ]
-    for depth, error in error_tree():
+    for parent, error in error_tree():
+        kind = f"`{parent.code}`" if parent else ""
         meaning = _cell(_first_paragraph(error.__doc__ or ""))
-        lines.append(_row((f"{'&nbsp;' * 4 * depth}`{error.code}`", str(error.exit_code), meaning)))
+        lines.append(_row((f"`{error.code}`", kind, str(error.exit_code), meaning)))
     lines += [
         "",
         "| exit | when |",
@@ -100,6 +101,10 @@ def errors_page() -> str:
         _row(("1", "an unexpected error, or `doctor` found one")),
         _row(("2", "the command line is not valid, or one of the usage errors above")),
         _row(("3", "an error of the ledgers, or `ledger lint` found one")),
+        _row(("4", "an error of the home folder; or markers are owed, see `recover`")),
+        _row(("5", "another process is publishing, or has just published")),
+        _row(("6", "a check refused the new generation")),
+        _row(("7", "an error of the embedding model")),
         _row((str(INTERRUPTED), "interrupted from the keyboard; run again to go on")),
         _row((str(PIPE_CLOSED), "whoever read the output has closed the pipe")),
     ]
@@ -118,15 +123,18 @@ def commands() -> Iterator[tuple[str, Any]]:
     yield from _walk("memory-assets", typer.main.get_command(build()))
 
 
-def error_tree() -> Iterator[tuple[int, type[MemoryAssetsError]]]:
-    """(depth, error class) of the whole tree, each parent before its children."""
+_Error = type[MemoryAssetsError]
 
-    def walk(error: type[MemoryAssetsError], depth: int) -> Iterator[tuple[int, Any]]:
-        yield depth, error
+
+def error_tree() -> Iterator[tuple[_Error | None, _Error]]:
+    """(parent, error class) of the whole tree, each parent before its children."""
+
+    def walk(error: _Error, parent: _Error | None) -> Iterator[tuple[_Error | None, _Error]]:
+        yield parent, error
         for child in error.__subclasses__():
-            yield from walk(child, depth + 1)
+            yield from walk(child, error)
 
-    yield from walk(MemoryAssetsError, 0)
+    yield from walk(MemoryAssetsError, None)
 
 
 def write_pages(folder: Path) -> list[Path]:
@@ -188,7 +196,7 @@ def _first_paragraph(docstring: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return re.sub(r"\s+", " ", text.replace("``", "`")).strip()
+    return re.sub(r"\s+", " ", text.replace("``", "`").replace("<", "&lt;")).strip()
 
 
 def _row(cells: tuple[str, ...]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from memory_assets.domain.events import REUSABLE_TYPES
 from memory_assets.domain.keys import memory_id
 
 RULE_VERSION: Final = "equal-v1"
@@ -52,6 +53,8 @@ class PromotionPlan:
     corroborations: tuple[dict[str, Any], ...]
     counters: dict[str, int] = field(default_factory=dict)
     already_settled: int = 0
+    barred: tuple[PromotionKey, ...] = ()
+    """Accepted all the same, but never memory: see :func:`may_become_memory`."""
 
     @property
     def empty(self) -> bool:
@@ -62,6 +65,15 @@ class PromotionPlan:
 def promotion_key(row: Row) -> PromotionKey:
     """The key on which promotion is idempotent."""
     return (row["tenant_id"], row["session_id"], row["decision_seq"], row["fact_no"])
+
+
+def may_become_memory(row: Row) -> bool:
+    """The core rule: a clarified concept that the preview did not refuse, and nothing else.
+
+    It stands by itself. Whoever accepted a table choice, by whatever way round preview and review,
+    gets no memory of it.
+    """
+    return row["type"] in REUSABLE_TYPES and row.get("refusal_code") is None
 
 
 def order_key(row: Row) -> tuple[str, str, bool, int, int]:
@@ -78,7 +90,7 @@ def plan_promotions(
 ) -> PromotionPlan:
     """The rows that the generation adds for the accepted decisions.
 
-    A decision whose key is settled adds nothing. One whose content equals an active memory of the
+    What may never become memory, and a decision whose key is settled, add nothing. One whose content equals an active memory of the
     same tenant and scope (or one accepted just before it) corroborates that memory, in its own
     words. Every other one becomes a memory with the tenant's next number.
     """
@@ -87,10 +99,14 @@ def plan_promotions(
     settled = set(known.settled)
     memories: list[dict[str, Any]] = []
     corroborations: list[dict[str, Any]] = []
+    barred: list[PromotionKey] = []
     skipped = 0
     for item in sorted(accepted, key=lambda a: order_key(a.row)):
         row = item.row
         key = promotion_key(row)
+        if not may_become_memory(row):
+            barred.append(key)
+            continue
         if key in settled:
             skipped += 1
             continue
@@ -106,7 +122,9 @@ def plan_promotions(
         new_id = memory_id(number)
         by_content[content] = new_id
         memories.append(_memory(item, new_id, generation))
-    return PromotionPlan(tuple(memories), tuple(corroborations), counters, skipped)
+    return PromotionPlan(
+        tuple(memories), tuple(corroborations), counters, skipped, tuple(barred)
+    )
 
 
 def _existing(

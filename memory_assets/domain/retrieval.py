@@ -48,9 +48,8 @@ def quality(ranks: Iterable[Sequence[int | None]]) -> Quality:
             reciprocal += 1 / found[0]
         gain += _gain(found) / _gain(range(1, len(needed) + 1))
     scale = 1 / count if count else 0.0
-    return Quality(
-        count, *(recalls[cut] * scale for cut in CUTS), reciprocal * scale, gain * scale
-    )
+    one, five, ten = (recalls[cut] * scale for cut in CUTS)
+    return Quality(count, one, five, ten, reciprocal * scale, gain * scale)
 
 
 def _gain(ranks: Iterable[int]) -> float:

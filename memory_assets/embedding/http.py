@@ -99,6 +99,7 @@ class JsonEndpoint:
         path: str,
         key: ApiKey,
         *,
+        needs_key: bool = True,
         timeout: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
@@ -107,6 +108,7 @@ class JsonEndpoint:
         self.base_url = base_url
         self.url = _joined(base_url, path)
         self._key = key
+        self._needs_key = needs_key
         self._timeout = timeout
         self._clock = clock
         self._wall_clock = wall_clock
@@ -126,6 +128,8 @@ class JsonEndpoint:
         """
         import httpx2
 
+        if self._needs_key and not self._key.is_set:
+            raise self._no_entry(f"{self.name} needs an API key, and none is set.")
         headers = self._key.header()
         if self._client is None:
             self._client = httpx2.Client(timeout=self._timeout)
@@ -200,18 +204,20 @@ class JsonEndpoint:
             )
         return answer
 
+    def _no_entry(self, what: str) -> ProviderRejected:
+        return ProviderRejected(
+            what,
+            where=self.where,
+            remedy=f"Rotate the key: put a valid one into the environment as {self._key.variable}.",
+        )
+
     def _refusal(self, status: int, headers: Mapping[str, str], content: bytes) -> EmbeddingError:
         code, message = _complaint(content)
         said = f": {self._key.scrub(message)}" if message else ""
         what = f"{self.name} answered {status}{said}."
         if status in (401, 403):
-            variable = self._key.variable
-            state = "is refused" if self._key.is_set else "is not set"
-            return ProviderRejected(
-                f"{self.name} answered {status}: the API key {state}.",
-                where=self.where,
-                remedy=f"Rotate the key: put a valid one into {variable}.",
-            )
+            state = "is refused" if self._key.is_set else "is missing"
+            return self._no_entry(f"{self.name} answered {status}: the API key {state}.")
         if code in _QUOTA_CODES:
             return ProviderRejected(
                 what, where=self.where, remedy="The account's quota is used up: raise it there."

@@ -199,6 +199,7 @@ def _hosted(
         options.base_url or base_url,
         "/embeddings",
         ApiKey(key_variable, options.environment),
+        needs_key=options.base_url is None,
         timeout=options.timeout,
     )
     return make(

@@ -127,7 +127,7 @@ def _ranks(
         options.weights, options.recency_days, searcher.calibration(served, pinned)
     )
     scores = TenantScores(rows, allowed, ranking, now.timestamp())
-    folded = fold_query(case.query, options.language(case.tenant_id))
+    folded = fold_query(case.query)
     index = served.index(pinned)
     score_tenant(scores, Question(folded, vector), index, where_of(rule), 10, options.legs)
     keys = pl.Series([f"{case.tenant_id}/{m}" for m in sorted(case.needed)])

@@ -107,7 +107,7 @@ def read_lines(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError) as error:
         raise UsageError(f"The file cannot be read: {error}.", where=str(path)) from error
-    rows = []
+    rows: list[tuple[str, Mapping[str, Any]]] = []
     for number, raw in enumerate(data.split(b"\n"), 1):
         if not raw.strip():
             continue

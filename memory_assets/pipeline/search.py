@@ -19,7 +19,7 @@ from memory_assets.domain.ranking import Calibration, Ranking
 from memory_assets.domain.searchable import SEARCHABLE_TYPES, search_refusal
 from memory_assets.domain.spaces import SEARCH_RECIPE
 from memory_assets.domain.text import fold_query
-from memory_assets.domain.visibility import Rule, rule_for
+from memory_assets.domain.visibility import Principal, Rule, rule_for
 from memory_assets.errors import (
     EmbeddingError,
     IndexMismatch,
@@ -172,16 +172,37 @@ class Searcher:
         named = request.tenants or (request.principal.tenant,)
         rules = {}
         for tenant_id in dict.fromkeys(named):
-            rules[tenant_id] = rule_for(request.principal, tenant_id, request.path)
-            if not self._is_known(tenant_id, served):
-                raise UnknownTenantError(
-                    f"Nothing is known of the tenant {tenant_id!r}.",
-                    remedy="tenants are the folders of the ledgers, or the entries of "
-                    "tenants.toml; one without a consolidated session has nothing to search.",
-                )
+            rules[tenant_id] = self.rule(request.principal, tenant_id, request.path, served)
         if request.session is not None and len(rules) != 1:
             raise UsageError("A session belongs to one tenant.", remedy="name one tenant.")
         return rules
+
+    def rule(
+        self, principal: Principal, tenant_id: str, path: str, served: ServedGeneration
+    ) -> Rule:
+        """What the principal may see of a tenant that exists.
+
+        Raises:
+            UnknownTenantError, AccessDenied: see ``domain.visibility``.
+        """
+        rule = rule_for(principal, tenant_id, path)
+        if not self._is_known(tenant_id, served):
+            raise UnknownTenantError(
+                f"Nothing is known of the tenant {tenant_id!r}.",
+                remedy="tenants are the folders of the ledgers, or the entries of tenants.toml; "
+                "one without a consolidated session has nothing to search.",
+            )
+        return rule
+
+    def ledgers(self) -> Path:
+        """The ledgers folder.
+
+        Raises:
+            SettingsError, UsageError: none was named.
+        """
+        if self._ledgers is None:
+            raise UsageError("No ledgers folder is named.", remedy="add --ledgers DIR.")
+        return self._ledgers()
 
     def _is_known(self, tenant_id: str, served: ServedGeneration) -> bool:
         if not self.options.is_known_tenant(tenant_id):
@@ -194,9 +215,7 @@ class Searcher:
         if request.session is None:
             return {}
         (tenant_id,) = rules
-        if self._ledgers is None:
-            raise UsageError("No ledgers folder is named.", remedy="add --ledgers DIR.")
-        session = read_session(self._ledgers(), tenant_id, request.session)
+        session = read_session(self.ledgers(), tenant_id, request.session)
         replaced = served.replaced.filter(pl.col("tenant_id") == tenant_id)
         return {tenant_id: decided_memories(session, served.tenant(tenant_id).frame, replaced)}
 
@@ -268,7 +287,7 @@ class Searcher:
         dropped = _drop_excluded(rows, allowed, excluded)
         scores = TenantScores(rows, allowed, asked.ranking, request.now.timestamp())
         index = served.index(asked.pinned)
-        folded = fold_query(request.query, self.options.language(tenant_id))
+        folded = fold_query(request.query)
         where = where_of(rule)
         exact = score_tenant(
             scores, Question(folded, asked.vector), index, where, request.k, self.options.legs

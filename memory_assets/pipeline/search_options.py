@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import polars as pl
 
@@ -31,7 +30,6 @@ class SearchOptions:
     has_sessions: Callable[[str], bool] = lambda _: False
     """Whether a tenant without any memory is known from its ledgers."""
     schema_patterns: Callable[[str], tuple[str, ...]] = lambda _: DEFAULT_SCHEMA_PATTERNS
-    language: Callable[[str], Any] = lambda _: None
 
 
 def search_options(settings: Settings, derived: DerivedTables) -> SearchOptions:

@@ -153,9 +153,9 @@ class ServedGeneration:
         return frozenset({*self.generation.counters, *named})
 
     @cached_property
-    def statuses(self) -> pl.DataFrame:
-        """tenant_id, memory_id, status, superseded_by of every memory."""
-        return self.registry.status().select(*_ID, "status", "superseded_by")
+    def everything(self) -> pl.DataFrame:
+        """Every memory with ``tier``, ``status`` and ``superseded_by``."""
+        return self.registry.status()
 
     @cached_property
     def replaced(self) -> pl.DataFrame:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 from memory_assets.domain.parsing import parse_ledger
@@ -95,10 +96,10 @@ def _night(ledgers: Path, home: Path) -> dict[str, float]:
 
 
 def _child(ledgers: str, home: str) -> None:
-    import lancedb  # noqa: F401  imports are not what is compared
-    import lance  # noqa: F401
-
     from datetime import UTC, datetime
+
+    import lance  # noqa: F401
+    import lancedb  # noqa: F401  imports are not what is compared
 
     from memory_assets.pipeline.workspace import Workspace
 
@@ -129,7 +130,7 @@ def _child(ledgers: str, home: str) -> None:
         "all": marks[-1][1] - marks[0][1],
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
-    for (_, before), (name, after) in zip(marks, marks[1:], strict=False):
+    for (_, before), (name, after) in pairwise(marks):
         figures[f"s_{name}"] = after - before
     for name, seconds in published.seconds.items():
         figures[f"s_publish.{name}"] = seconds

@@ -6,19 +6,17 @@ import json
 import random
 from pathlib import Path
 
-_THINGS = (
-    "patient claim order invoice visit product branch shipment ward contract ticket loan".split()
-)
-_STATES = "late active closed premium urgent repeated overdue suspended verified archived".split()
+_THINGS = ("patient", "claim", "order", "invoice", "visit", "product", "branch", "loan", "ward")
+_STATES = ("late", "active", "closed", "premium", "urgent", "repeated", "overdue", "archived")
 _COUNTS = ("COUNT(DISTINCT id_{0})", "SUM(amount_{0})", "AVG(days_{0})", "MAX(score_{0})")
-_GRAINS = "day week month quarter year".split()
+_GRAINS = ("day", "week", "month", "quarter", "year")
 
 
 def write_ledgers(folder: Path, sessions: int, *, seed: int = 1, tenants: int = 4) -> None:
     """Writes ``sessions`` finished ledgers of eight to twelve rows, a third of them promoted."""
     dice = random.Random(seed)
-    for tenant in range(tenants):
-        (folder / f"tenant{tenant}").mkdir(parents=True, exist_ok=True)
+    for place in range(tenants):
+        (folder / f"tenant{place}").mkdir(parents=True, exist_ok=True)
     for number in range(sessions):
         tenant = f"tenant{number % tenants}"
         session = f"s{number:06d}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,16 +34,23 @@ class Place:
         return [what, str(self.home), str(self.ledgers)]
 
 
-@pytest.fixture
-def place(tmp_path: Path, forker: Forker) -> Place:
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory, forker: Forker) -> Place:
     """A home in which one night was published, and something new to publish."""
-    found = Place(tmp_path)
+    found = Place(tmp_path_factory.mktemp("prepared"))
     new_home(found.home)
     world = World(found.ledgers, seed=5)
     world.grow(3)
     assert forker.run(found.step("night")).exit_code == 0
     world.grow(2)
     return found
+
+
+@pytest.fixture
+def place(tmp_path: Path, prepared: Place) -> Place:
+    """A copy of the prepared home."""
+    shutil.copytree(prepared.root, tmp_path, dirs_exist_ok=True)
+    return Place(tmp_path)
 
 
 @pytest.fixture

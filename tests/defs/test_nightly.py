@@ -103,7 +103,6 @@ def test_every_asset_alone_can_be_materialized_again(
             assert dg.materialize(
                 [one],
                 instance=instance,
-                resources={"workspace": WorkspaceResource()},
                 selection=dg.AssetSelection.assets(*one.keys),
             ).success
     assert (place / "home" / "CURRENT").read_bytes() == current

@@ -127,9 +127,9 @@ def test_another_export_of_the_same_rows_is_no_change(
 
 def test_writing_a_companion_is_no_change_of_the_session(place: Place) -> None:
     """The session is read anew, since its verdicts are; it does not count as changed."""
-    place.write("s", ROWS)
+    path = place.write("s", ROWS)
     place.night()
-    place.write("s", ROWS, [MARKER])
+    path.with_name("s.markers.jsonl").write_bytes(jsonl([MARKER]))
     found = place.night()
     assert (found.read, found.changed) == (1, 0)
     assert place.refs("s") == [1, 2, 3, -1]
