@@ -12,7 +12,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 HOME_ABS := $(abspath $(HOME_DIR))
-SAMPLES := memory_assets/samples
 export DAGSTER_HOME := $(HOME_ABS)/dagster
 
 .DEFAULT_GOAL := help
@@ -70,13 +69,9 @@ $(VENV)/.ready: pyproject.toml $(VENV)/.torch-$(TORCH)
 	@touch $@
 
 # The job writes companion files beside the ledgers, so it gets a copy of the samples.
-$(HOME_DIR)/ledgers: | $(HOME_DIR)
-	@cp -R $(SAMPLES)/ledgers $@
-	@cp $(SAMPLES)/tenants.toml $(HOME_DIR)/tenants.toml
+$(HOME_DIR)/ledgers: | $(VENV)/.ready
+	@$(BIN)/memory-assets samples $(HOME_DIR) >/dev/null
 
 $(DAGSTER_HOME)/dagster.yaml: dagster.yaml
 	@mkdir -p $(DAGSTER_HOME)
 	@cp dagster.yaml $@
-
-$(HOME_DIR):
-	@mkdir -p $@

@@ -122,9 +122,7 @@ def plan_promotions(
         new_id = memory_id(number)
         by_content[content] = new_id
         memories.append(_memory(item, new_id, generation))
-    return PromotionPlan(
-        tuple(memories), tuple(corroborations), counters, skipped, tuple(barred)
-    )
+    return PromotionPlan(tuple(memories), tuple(corroborations), counters, skipped, tuple(barred))
 
 
 def _existing(

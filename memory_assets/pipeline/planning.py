@@ -157,4 +157,3 @@ def _frame(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     spec = TABLES[table]
     names = spec.names()
     return frame_of(spec, [tuple(r[c] for c in names) for r in rows])
-

@@ -148,9 +148,7 @@ class Publisher:
             reached("publish.recovered")
         with self._timed("plan"):
             before = RegistryView.of(Snapshot(self.store, current))
-            assessment = assess_home(
-                self.home, self.derived, before, self.settings, now=self.now
-            )
+            assessment = assess_home(self.home, self.derived, before, self.settings, now=self.now)
             intents = read_intents(self.home).after(current.intents_through)
             uses = new_uses(
                 self.home.access_log, before, generation=current.number + 1, now=self.now

@@ -17,9 +17,7 @@ from memory_assets.storage.parts import DerivedTables
 _ID = ["tenant_id", "memory_id"]
 
 
-def forget_texts(
-    cache: VectorCache, before: RegistryView, removed: Collection[MemoryKey]
-) -> int:
+def forget_texts(cache: VectorCache, before: RegistryView, removed: Collection[MemoryKey]) -> int:
     """Count of cached vectors deleted: those of the texts of removed memories, in both recipes.
 
     It runs before the commit, while the texts can still be read; a cache may lose more than it must.

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from memory_assets.storage.files import write_atomically
+from memory_assets.storage.files import make_folder, write_atomically
 from memory_assets.storage.locks import exclusive
 from memory_assets.storage.review_log import append_lines
 
@@ -91,7 +91,9 @@ def append_feedback(path: Path, line: Line) -> None:
     Raises:
         StoreWriteFailed: the file cannot be written.
     """
-    append_lines(path, [msgspec.json.encode(line)])
+    make_folder(path.parent)
+    with exclusive(path.with_suffix(".lock"), purpose="recording feedback", wait=True):
+        append_lines(path, [msgspec.json.encode(line)])
 
 
 def forget_feedback(path: Path, buried: set[tuple[str, str]]) -> int:

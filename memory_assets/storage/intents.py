@@ -67,9 +67,7 @@ def read_intents(home: Home) -> IntentLog:
                 refused.append(RefusedIntent(_number(raw), "", "bad-line", why))
             continue
         if line.no in recorded:
-            refused.append(
-                RefusedIntent(line.no, "", "number-taken", f"line {at} of {FILE_NAME}")
-            )
+            refused.append(RefusedIntent(line.no, "", "number-taken", f"line {at} of {FILE_NAME}"))
             continue
         recorded[line.no] = line
     return IntentLog(tuple(recorded[n] for n in sorted(recorded)), tuple(refused))

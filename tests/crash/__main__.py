@@ -123,8 +123,10 @@ def _keys(view: RegistryView) -> pl.DataFrame:
 
 def _classes(view: RegistryView) -> set[frozenset[tuple[object, ...]]]:
     """Which decisions share a memory, whatever its id is."""
-    grouped = view.settled_keys().group_by("tenant_id", "memory_id").agg(
-        pl.struct(PROMOTION_KEY).alias("keys")
+    grouped = (
+        view.settled_keys()
+        .group_by("tenant_id", "memory_id")
+        .agg(pl.struct(PROMOTION_KEY).alias("keys"))
     )
     return {frozenset(tuple(k.values()) for k in keys) for keys in grouped["keys"].to_list()}
 
@@ -184,7 +186,9 @@ def _tell(ordeal: Ordeal, report: dict[str, object], seconds: float) -> int:
     print(f"{'seconds':>24} {seconds:.0f}")
     for problem in problems[:20]:
         print(f"WRONG: {problem}")
-    print("verdict: " + ("something was lost, doubled or mixed" if problems else "nothing is wrong"))
+    print(
+        "verdict: " + ("something was lost, doubled or mixed" if problems else "nothing is wrong")
+    )
     return 1 if problems else 0
 
 

@@ -81,9 +81,7 @@ def test_a_killed_night_is_made_good_by_the_next_one(
     place = arena.copy("start", failpoint)
     killed = forker.run(arena.night(place), failpoint=failpoint)
     assert killed.killed, killed.results
-    after = forker.run(
-        arena.look(place), arena.night(place), arena.look(place), arena.night(place)
-    )
+    after = forker.run(arena.look(place), arena.night(place), arena.look(place), arena.night(place))
     assert after.exit_code == 0, after.results
     (seen, wrong), night, (_, still_wrong), third = after.results
     assert (wrong, still_wrong) == ([], [])

@@ -72,9 +72,7 @@ class Publication(RuleBasedStateMachine):
         """Any two memories of a tenant: what the registry's state forbids must be refused."""
         old, new = (data.draw(st.sampled_from(sorted(self.contents))) for _ in "ab")
         if old[0] == new[0]:
-            self._wish(
-                Supersede(tenant_id=old[0], memory_id=old[1], superseded_by=new[1], **BY)
-            )
+            self._wish(Supersede(tenant_id=old[0], memory_id=old[1], superseded_by=new[1], **BY))
 
     @precondition(lambda self: self.replaced)
     @rule(data=st.data())
