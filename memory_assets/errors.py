@@ -8,7 +8,8 @@
     │   ├── UnknownTenantError                  no tenant was named, or nothing is known of it
     │   ├── AccessDenied                        the principal may not read this, or not in this way
     │   ├── UnknownSessionError                 no such session in the ledgers
-    │   └── UnknownMemoryError                  no such memory in the registry
+    │   ├── UnknownMemoryError                  no such memory in the registry
+    │   └── UnknownGeneration                   not published, not kept, or destroyed
     ├── LedgerError                   exit  3   a ledger is not what it should be
     │   ├── AppendOnlyViolation                 an accepted row was lost or changed
     │   └── LedgerUnreadable                    a ledger file cannot be opened or read
@@ -101,6 +102,12 @@ class UnknownMemoryError(UsageError):
     """The memory is not in the registry of this tenant and generation."""
 
     code = "unknown-memory"
+
+
+class UnknownGeneration(UsageError):
+    """The generation was not published, is not kept any more, or was destroyed by a removal."""
+
+    code = "unknown-generation"
 
 
 class LedgerError(MemoryAssetsError):

@@ -7,34 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memory_assets.cli import evaluate, mcp, use
+from memory_assets.cli.acting import ActingUser, OwnClients, PersonaName, principal
 from memory_assets.cli.command import Run, Tenant, command
 from memory_assets.cli.output import View, table, text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.domain.visibility import Principal
     from memory_assets.pipeline.search_types import SearchResult
 
-PersonaName = Annotated[
-    str | None,
-    typer.Option(
-        "--persona",
-        metavar="PERSONA",
-        help="Act as ADVISOR, SUPERVISOR, … instead of the tenant's ADMIN.",
-    ),
-]
-ActingUser = Annotated[
-    str | None, typer.Option("--as-user", metavar="USER", help="The persona's own user id.")
-]
-OwnClients = Annotated[
-    list[str] | None,
-    typer.Option("--own-client", metavar="CLIENT", help="A client of the persona; repeatable."),
-]
-
-
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Adds the command, and the others that work on what a search finds."""
+    for module in (use, evaluate, mcp):
+        module.register(app)
 
     @command(app, "search", lists=True)
     def search(
@@ -86,17 +72,6 @@ def register(app: typer.Typer) -> None:
         warn(found)
         data: Any = found.to_dict() if explain else found.to_list()
         return View(data, lambda out: _hits(out, found, explain=explain), rows=found.to_list())
-
-
-def principal(
-    tenant: str | None, persona: str | None, user: str | None, clients: list[str] | None
-) -> Principal:
-    """Who a command acts as: the named persona, or the ADMIN of the one tenant."""
-    from memory_assets.domain.visibility import Principal
-
-    if persona is None:
-        return Principal.local(tenant or "")
-    return Principal(tenant or "", persona.upper(), user, frozenset(clients or ()))
 
 
 def parse_as_of(value: str | None) -> datetime | int | None:

@@ -176,7 +176,7 @@ _SUPERSESSIONS: Final = "supersessions"
 def apply_intents(
     recorded: Iterable[Recorded], state: IntentState, *, generation: int
 ) -> IntentOutcome:
-    """The rows that the generation gains from these intents, taken in the order of their numbers."""
+    """The rows that the generation gains from these intents, in the order of their numbers."""
     outcome = IntentOutcome()
     for line in sorted(recorded, key=lambda r: r.no):
         outcome.through = line.no

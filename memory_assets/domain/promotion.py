@@ -90,9 +90,10 @@ def plan_promotions(
 ) -> PromotionPlan:
     """The rows that the generation adds for the accepted decisions.
 
-    What may never become memory, and a decision whose key is settled, add nothing. One whose content equals an active memory of the
-    same tenant and scope (or one accepted just before it) corroborates that memory, in its own
-    words. Every other one becomes a memory with the tenant's next number.
+    What may never become memory, and a decision whose key is settled, add nothing. One whose
+    content equals an active memory of the same tenant and scope (or one accepted just before it)
+    corroborates that memory, in its own words. Every other one becomes a memory with the tenant's
+    next number.
     """
     counters = dict(known.counters)
     by_content = dict(known.by_content)

@@ -125,7 +125,7 @@ SESSIONS: Final = TableSpec(
     (
         *_SESSION,
         _INGEST,
-        Column("status", pl.String, "ok, append-only-violation, missing or unreadable."),
+        Column("status", pl.String, "ok, append-only-violation, missing, unreadable, unknown-tenant."),
         Column("message", pl.String, "What is wrong and what to do, when status is not ok."),
         Column("closed", pl.Boolean, "The last ledger row is a close in force."),
         Column("torn", pl.Boolean, "The last line is still being written."),
@@ -133,6 +133,7 @@ SESSIONS: Final = TableSpec(
         Column("rows", pl.Int64, "Accepted ledger rows."),
         Column("companion_rows", pl.Int64, "Accepted companion rows."),
         Column("quarantined", pl.Int64, "Refused lines of both files."),
+        Column("ledger_refused", pl.Int64, "Refused lines of the ledger alone: may be repaired."),
         Column("last_seq", pl.Int64, "seq of the last accepted ledger row; 0 without rows."),
         Column("last_ts", UTC_TIME, "Time of the last accepted ledger row.", True),
         Column("ledger_stat", pl.String, "Size, times and inode when last read."),

@@ -50,7 +50,7 @@ class Breaker:
             for since in (self._opened_at, self._tried_at)
             if since is not None
         ]
-        return max([0.0, *waits])
+        return min(self.open_seconds, max([0.0, *waits]))
 
     def allows(self, now: float) -> bool:
         """Whether a call may go now. In the half-open state only the first one that asks may."""

@@ -32,7 +32,6 @@ _inherited: list[sqlite3.Connection] = []
 
 DEFAULT_MAX_BYTES = 2_000_000_000
 _FORMAT = 1
-_BUSY_SECONDS = 60.0
 _KEYS_PER_QUERY = 900
 """Older SQLite builds take at most 999 values in one statement."""
 _ROWS_PER_COMMIT = 10_000
@@ -86,6 +85,7 @@ class SqliteVectorCache:
     ) -> None:
         self.path = path
         self.max_bytes = max_bytes
+        self.busy_seconds = 60.0
         self._today = today
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
@@ -202,13 +202,15 @@ class SqliteVectorCache:
             self._evict(db)
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        used = _bytes_used(db)
-        if used <= self.max_bytes:
+        if _bytes_used(db) <= self.max_bytes:
             return
-        with _transaction(db):
-            (count,) = db.execute("SELECT count(*) FROM entries").fetchone()
-            keep = int(count * self.max_bytes * _EVICT_TO / used)
-            _remove(db, "SELECT id FROM entries ORDER BY day, id LIMIT ?", (max(1, count - keep),))
+        while (used := _bytes_used(db)) > self.max_bytes:
+            with _transaction(db):
+                (count,) = db.execute("SELECT count(*) FROM entries").fetchone()
+                if not count:
+                    break
+                surplus = max(1, count - int(count * self.max_bytes * _EVICT_TO / used))
+                _remove(db, "SELECT id FROM entries ORDER BY day, id LIMIT ?", (surplus,))
         # Only a script runs this statement to its end; ``execute`` frees one page.
         db.executescript("PRAGMA incremental_vacuum")
 
@@ -262,7 +264,7 @@ class SqliteVectorCache:
             _inherited.append(self._connection)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(
-            self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            self.path, timeout=self.busy_seconds, isolation_level=None, check_same_thread=False
         )
         self._inode = os.stat(self.path).st_ino
         self._connection, self._owner = db, os.getpid()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +27,8 @@ _T = TypeVar("_T")
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _SHOWN_OF_A_MESSAGE = 200
+_ECHO = 24
+"""A message that holds this many first characters of a text repeats it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,8 @@ class JsonEndpoint:
         else:
             if response.status_code == 200:
                 return self._parsed(content)
-            problem = self._refusal(response.status_code, response.headers, content)
+            texts = body.get("input", ())
+            problem = self._refusal(response.status_code, response.headers, content, texts)
         raise problem
 
     def close(self) -> None:
@@ -211,9 +214,15 @@ class JsonEndpoint:
             remedy=f"Rotate the key: put a valid one into the environment as {self._key.variable}.",
         )
 
-    def _refusal(self, status: int, headers: Mapping[str, str], content: bytes) -> EmbeddingError:
+    def _refusal(
+        self, status: int, headers: Mapping[str, str], content: bytes, texts: Sequence[str]
+    ) -> EmbeddingError:
+        """The error for a refusal; it shows what the service says, but no key and no content."""
         code, message = _complaint(content)
-        said = f": {self._key.scrub(message)}" if message else ""
+        message = self._key.scrub(message)
+        if any(text[:_ECHO] in message for text in texts):
+            message = "(a message that repeats the text)"
+        said = f": {message[:_SHOWN_OF_A_MESSAGE]}" if message else ""
         what = f"{self.name} answered {status}{said}."
         if status in (401, 403):
             state = "is refused" if self._key.is_set else "is missing"
@@ -259,9 +268,9 @@ def _complaint(content: bytes) -> tuple[str, str]:
         return "", ""
     error = answer.get("error", answer)
     if not isinstance(error, dict):
-        return "", str(error)[:_SHOWN_OF_A_MESSAGE]
+        return "", " ".join(str(error).split())
     message = error.get("message") or error.get("detail") or ""
-    return str(error.get("code") or ""), " ".join(str(message).split())[:_SHOWN_OF_A_MESSAGE]
+    return str(error.get("code") or ""), " ".join(str(message).split())
 
 
 def _retry_after(value: str | None, now: float) -> float | None:

@@ -25,8 +25,9 @@ def compacted(
     """The same table in fewer parts, without the rows of readings that a newer one replaced.
 
     ``live`` holds the readings that count (tenant_id, session_id, ingest_no); without it every row
-    does, and rows and their order stay as they are. Nothing happens until there are more than MAX_PARTS parts; then all but a large first one are folded together, so that
-    the cost of folding stays proportional to what was added.
+    does, and rows and their order stay as they are. Nothing happens until there are more than
+    MAX_PARTS parts; then all but a large first one are folded together, so that the cost of folding
+    stays proportional to what was added.
     """
     if len(parts) <= MAX_PARTS:
         return list(parts)

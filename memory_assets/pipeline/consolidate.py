@@ -10,11 +10,13 @@ from typing import Any, Final
 import msgspec
 import polars as pl
 
+from memory_assets.domain.events import REUSABLE_TYPES
 from memory_assets.domain.keys import content_sha256, duplicate_key
 from memory_assets.domain.promotion import Accepted
-from memory_assets.domain.review import ReviewDecision, refusal
 from memory_assets.domain.schemas import PROMOTION_KEY
 from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.pipeline.review_apply import Overridden, apply_reviews
+from memory_assets.pipeline.review_filter import NamesOf, hold_back, no_names
 from memory_assets.storage.review_log import RefusedDecision, ReviewLog
 
 _SESSION: Final = ["tenant_id", "session_id"]
@@ -33,6 +35,8 @@ class Assessment:
     routes: pl.DataFrame
     accepted: tuple[Accepted, ...]
     refused_reviews: tuple[RefusedDecision, ...]
+    overridden_reviews: tuple[Overridden, ...] = ()
+    """Lines of the review file that a later one on the same item replaced: no fault."""
 
     def count(self, *routes: str) -> int:
         """Clarifications on these routes."""
@@ -67,6 +71,7 @@ def assess(
     now: datetime,
     is_automatic: Callable[[str], bool],
     idle_close: timedelta | None = None,
+    names_of: NamesOf = no_names,
 ) -> Assessment:
     """The route of every clarification, from tables alone: no event is remembered between runs.
 
@@ -75,15 +80,18 @@ def assess(
     cites a memory but says something else, need the reviewer's own word (fail closed).
     """
     rows = _with_sessions(decisions, sessions, now, idle_close)
-    rows, refused_reviews = _with_reviews(rows, reviews, now)
     rows = _with_registry(rows, registry)
+    applied = apply_reviews(rows, reviews, registry, now=now, names_of=names_of)
+    rows = rows.join(applied.verdicts, on=PROMOTION_KEY, how="left")
     rows = rows.with_columns(_automatic(rows, is_automatic))
-    routes = _routed(rows).sort(*_SESSION, pl.col("decision_seq") < 0, pl.col("decision_seq").abs())
+    routes = hold_back(_routed(rows), names_of).sort(
+        *_SESSION, pl.col("decision_seq") < 0, pl.col("decision_seq").abs()
+    )
     accepted = tuple(
         _accepted(row)
         for row in routes.filter(pl.col("route").is_in(["accepted", "automatic"])).to_dicts()
     )
-    return Assessment(routes, accepted, tuple(refused_reviews))
+    return Assessment(routes, accepted, applied.refused, applied.overridden)
 
 
 def _with_sessions(
@@ -95,61 +103,9 @@ def _with_sessions(
     state = sessions.select(
         *_SESSION, "status", "fail_closed", finished.fill_null(False).alias("finished")
     )
-    return decisions.filter(pl.col("type") == "concept_clarified").join(
+    return decisions.filter(pl.col("type").is_in(sorted(REUSABLE_TYPES))).join(
         state, on=_SESSION, how="inner"
     )
-
-
-def _with_reviews(
-    rows: pl.DataFrame, reviews: ReviewLog, now: datetime
-) -> tuple[pl.DataFrame, list[RefusedDecision]]:
-    """Adds review_verdict, reviewer, edited and duplicate_of; the latest sound line counts."""
-    schema = {
-        "tenant_id": pl.String,
-        "session_id": pl.String,
-        "decision_seq": pl.Int64,
-        "fact_no": pl.Int64,
-        "review_verdict": pl.String,
-        "reviewer": pl.String,
-        "edited": pl.String,
-        "named_duplicate": pl.String,
-    }
-    refused = list(reviews.refused)
-    latest: dict[tuple[object, ...], tuple[object, ...]] = {}
-    if reviews.decisions:
-        wanted = pl.DataFrame(
-            [d.key for _, d in reviews.decisions], schema=PROMOTION_KEY, orient="row"
-        ).unique()
-        seen = {
-            tuple(r[k] for k in PROMOTION_KEY): r
-            for r in rows.join(wanted, on=PROMOTION_KEY, how="semi").to_dicts()
-        }
-        for line, decision in reviews.decisions:
-            why = refusal(decision, seen.get(decision.key), now=now)
-            if why is not None:
-                raw = msgspec.json.encode(decision)
-                refused.append(RefusedDecision(line, why[0], why[1], raw))
-                continue
-            for key in _sharing(decision, seen[decision.key], rows):
-                latest[key] = _review_row(key, decision)
-    frame = pl.DataFrame(list(latest.values()), schema=schema, orient="row")
-    return rows.join(frame, on=PROMOTION_KEY, how="left"), refused
-
-
-def _sharing(
-    decision: ReviewDecision, seen: dict[str, Any], rows: pl.DataFrame
-) -> list[tuple[Any, ...]]:
-    """The keys that a verdict settles: the candidate, and equal content of the same session."""
-    same = rows.filter(
-        *(pl.col(c) == seen[c] for c in _EQUAL), pl.col("verdict").is_null(), pl.col("in_force")
-    )
-    others = [k for k in same.select(PROMOTION_KEY).rows() if k != decision.key]
-    return [decision.key, *others]
-
-
-def _review_row(key: tuple[Any, ...], decision: ReviewDecision) -> tuple[object, ...]:
-    edited = msgspec.json.encode(decision.edited).decode() if decision.edited else None
-    return (*key, decision.verdict, decision.reviewer, edited, decision.memory_id)
 
 
 def _with_registry(rows: pl.DataFrame, registry: RegistryView) -> pl.DataFrame:

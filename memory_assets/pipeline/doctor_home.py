@@ -171,7 +171,7 @@ def _blocked(sessions: pl.DataFrame) -> Iterator[Finding]:
 def _unknown_tenants(workspace: Workspace) -> Iterator[Finding]:
     known = workspace.settings.is_known
     found = Counter(
-        f.tenant_id for f in scan_ledgers(workspace.settings.ledgers) if not known(f.tenant_id)
+        f.tenant_id for f in scan_ledgers(workspace.settings.ledgers, []) if not known(f.tenant_id)
     )
     for tenant, count in sorted(found.items()):
         yield warning(

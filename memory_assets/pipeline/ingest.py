@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from memory_assets.domain.watermarks import compare_rows, digests_without
 from memory_assets.errors import LedgerUnreadable
 from memory_assets.pipeline.compaction import compacted
 from memory_assets.pipeline.frames import frame_of
-from memory_assets.storage.ledgers import SessionFiles, read_ledger, scan_ledgers
+from memory_assets.storage.ledgers import ScanProblem, SessionFiles, read_ledger, scan_ledgers
 from memory_assets.storage.parts import DerivedTables
 
 GROUP = "ledger_events"
@@ -92,11 +92,11 @@ def ingest(
         UsageError: the ledgers folder does not exist.
         StoreWriteFailed: the derived tables cannot be written.
     """
-    found = scan_ledgers(ledgers)
-    unknown: dict[str, int] = {}
-    for tenant, n in Counter(f.tenant_id for f in found).items():
-        if not is_known_tenant(tenant):
-            unknown[tenant] = n
+    noted: list[ScanProblem] = []
+    found = scan_ledgers(ledgers, noted)
+    unlisted = {p.tenant_id for p in noted if p.name == "*"}
+    counted = Counter(f.tenant_id for f in found)
+    unknown = {tenant: n for tenant, n in counted.items() if not is_known_tenant(tenant)}
     files_by_key = {f.key: f for f in found if f.tenant_id not in unknown}
     before = derived.read(GROUP, SESSIONS)
     seen = _signatures(before)
@@ -110,13 +110,16 @@ def ingest(
             touched[files.key] = row
         if progress is not None and (done % 200 == 0 or done == len(to_read)):
             progress(done, len(to_read))
-    gone = [k for k in seen.keys() - files_by_key.keys() if _goes_missing(seen[k], k, unknown)]
-    for key, row in _rows_of(before, gone).items():
-        touched[key] = {**row, **_MISSING}
+    for key, row in _rows_of(before, list(seen.keys() - files_by_key.keys())).items():
+        state = _UNKNOWN if not is_known_tenant(key[0]) else _MISSING
+        if row["status"] != state["status"] and key[0] not in unlisted:
+            touched[key] = {**row, **state}
     sessions = _replaced(before, touched)
     if touched:
         _commit(derived, sessions, reading)
-    return _result(sessions, reading, len(files_by_key), len(to_read), unknown)
+    result = _result(sessions, reading, len(files_by_key), len(to_read), unknown)
+    also = tuple((p.tenant_id, p.name, "unreadable", p.message) for p in noted)
+    return replace(result, problems=(*result.problems, *also))
 
 
 def current_events(derived: DerivedTables, sessions: pl.DataFrame) -> pl.DataFrame:
@@ -132,6 +135,12 @@ _MISSING: Final = {
     "status": "missing",
     "message": "the ledger is gone; restore the file. Its published memories stay; nothing new is "
     "published from it.",
+    "ledger_stat": "",
+}
+_UNKNOWN: Final = {
+    "status": "unknown-tenant",
+    "message": "the tenant has no entry in tenants.toml any more; add one, and the session is read "
+    "again. Its published memories stay; nothing new is published from it.",
     "ledger_stat": "",
 }
 
@@ -167,10 +176,6 @@ def _may_have_changed(seen: Signature | None, files: SessionFiles) -> bool:
     )
 
 
-def _goes_missing(seen: Signature, key: Key, unknown: Collection[str]) -> bool:
-    return seen[0] != "missing" and key[0] not in unknown
-
-
 def _read_session(files: SessionFiles, before: Row | None, reading: _Reading) -> Row:
     names = {"tenant_id": files.tenant_id, "session_id": files.session_id}
     try:
@@ -184,7 +189,7 @@ def _read_session(files: SessionFiles, before: Row | None, reading: _Reading) ->
         if _says_the_same(before, ledger, companion):
             return {**before, **stats, "ledger_sha256": ledger.sha256}
         growth = compare_rows(
-            before["ledger_digests"], ledger, had_refused_lines=before["quarantined"] > 0
+            before["ledger_digests"], ledger, had_refused_lines=before["ledger_refused"] > 0
         )
         if growth.change == "violated":
             return {
@@ -254,6 +259,7 @@ def _gather(
         "rows": sum(e.ref > 0 for e in sound),
         "companion_rows": sum(e.ref < 0 for e in sound),
         "quarantined": len(refused),
+        "ledger_refused": sum(origin == "ledger" for origin, _ in refused),
         "last_seq": last.ref if last else 0,
         "last_ts": last.ts if last else None,
         "ledger_sha256": ledger.sha256,
@@ -327,7 +333,7 @@ def _commit(derived: DerivedTables, sessions: pl.DataFrame, reading: _Reading) -
 def _result(
     sessions: pl.DataFrame, reading: _Reading, count: int, read: int, unknown: dict[str, int]
 ) -> IngestResult:
-    known = sessions.filter(~pl.col("tenant_id").is_in(list(unknown)))
+    known = sessions.filter(pl.col("status") != _UNKNOWN["status"])
     blocked = known.filter(pl.col("status") != "ok")
     return IngestResult(
         sessions=count,

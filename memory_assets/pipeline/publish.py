@@ -18,8 +18,8 @@ from typing import Any
 import polars as pl
 
 from memory_assets.domain.checks import CheckResult, Staged, run_checks
-from memory_assets.domain.intents import RefusedIntent
 from memory_assets.domain.events import REUSABLE_TYPES
+from memory_assets.domain.intents import RefusedIntent
 from memory_assets.domain.ports import Embedder, Progress, VectorCache
 from memory_assets.domain.schemas import REGISTRY_TABLES, SESSIONS
 from memory_assets.domain.spaces import SEARCH_RECIPE
@@ -27,13 +27,15 @@ from memory_assets.embedding.through_cache import EmbedStats
 from memory_assets.errors import ChecksFailed
 from memory_assets.pipeline import ingest
 from memory_assets.pipeline.access import new_uses
+from memory_assets.pipeline.calibrate import calibrate
 from memory_assets.pipeline.compaction import compacted
 from memory_assets.pipeline.consolidate import Assessment, assess
-from memory_assets.pipeline.decide import current_decisions
+from memory_assets.pipeline.decide import SchemaRules, current_decisions
 from memory_assets.pipeline.index_rows import IndexRows
 from memory_assets.pipeline.index_stage import IndexStage
 from memory_assets.pipeline.planning import Plan, plan_generation
 from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.pipeline.review_filter import names_reader
 from memory_assets.pipeline.removal import forget_texts, scrub
 from memory_assets.storage.failpoints import reached
 from memory_assets.storage.generations import Generation, GenerationStore, Snapshot
@@ -54,7 +56,8 @@ class PublishSettings:
     is_automatic: Callable[[str], bool] = lambda _: False
     language: Callable[[str], str] = lambda _: "it"
     idle_close: timedelta | None = None
-    retention: Retention = Retention()
+    rules_for: Callable[[str], SchemaRules] = lambda _: SchemaRules()
+    retention: Retention = field(default_factory=Retention)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class PublishResult:
     refused_intents: tuple[RefusedIntent, ...] = ()
     removed: int = 0
     """Memories that are gone from every file for good."""
-    recovery: Recovery = Recovery()
+    recovery: Recovery = field(default_factory=Recovery)
     """What an earlier run that stopped had left."""
 
     def to_metadata(self) -> dict[str, Any]:
@@ -174,7 +177,7 @@ class Publisher:
         with self._timed("check"):
             checks = self._check(plan, active, stage, sync)
             reached("publish.checked")
-        generation = self._next(current, plan, tables, stage, sync, active.height)
+        generation = self._next(current, plan, tables, stage, sync, active)
         with self._timed("commit"):
             self._commit(generation, tag, plan)
         return self._result(
@@ -195,9 +198,11 @@ class Publisher:
         tables: Mapping[str, tuple[Part, ...]],
         stage: IndexStage,
         sync: SyncResult,
-        active: int,
+        active: pl.DataFrame,
     ) -> Generation:
         number = current.number + 1
+        with self._timed("calibrate"):
+            ranking = calibrate(stage.index.pin(sync.version), active)
         return Generation(
             number=number,
             parent=current.number or None,
@@ -206,7 +211,8 @@ class Publisher:
             tables=tables,
             spaces=(stage.pin(sync),),
             counters=plan.counters,
-            counts={"memories": plan.after.memories.height, "active": active},
+            counts={"memories": plan.after.memories.height, "active": active.height},
+            ranking={stage.index.space.space_id: ranking.to_dict()},
             intents_through=plan.intents_through,
             floor=number if plan.removed else current.floor,
         )
@@ -356,4 +362,5 @@ def assess_home(
         now=now,
         is_automatic=settings.is_automatic,
         idle_close=settings.idle_close,
+        names_of=names_reader(derived, sessions, settings.rules_for),
     )

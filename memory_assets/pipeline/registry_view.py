@@ -76,6 +76,14 @@ class RegistryView:
         }
         return replace(self, **grown)
 
+    def of_tenant(self, tenant_id: str) -> RegistryView:
+        """One tenant's part."""
+        own = {
+            attribute: getattr(self, attribute).filter(pl.col("tenant_id") == tenant_id)
+            for attribute in _ATTRIBUTES.values()
+        }
+        return replace(self, **own)
+
     def without(self, removed: Collection[tuple[str, str]]) -> RegistryView:
         """The view without these memories and every row about them; tombstones stay."""
         if not removed:

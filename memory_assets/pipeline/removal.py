@@ -20,7 +20,7 @@ _ID = ["tenant_id", "memory_id"]
 def forget_texts(cache: VectorCache, before: RegistryView, removed: Collection[MemoryKey]) -> int:
     """Count of cached vectors deleted: those of the texts of removed memories, in both recipes.
 
-    It runs before the commit, while the texts can still be read; a cache may lose more than it must.
+    It runs before the commit, while the texts can be read; a cache may lose more than it must.
     """
     gone = pl.DataFrame(list(removed), schema=dict.fromkeys(_ID, pl.String), orient="row")
     keys: set[str] = set()
@@ -37,7 +37,7 @@ def forget_texts(cache: VectorCache, before: RegistryView, removed: Collection[M
 
 
 def scrub(home: Home, derived: DerivedTables, tombstones: pl.DataFrame) -> None:
-    """Takes what is buried out of the files beside the registry; running it again changes nothing."""
+    """Takes what is buried out of the files beside the registry; a second time changes nothing."""
     buried = set(tombstones.drop_nulls("memory_id").select(_ID).rows())
 
     def redact(line: Recorded) -> Recorded:

@@ -33,6 +33,7 @@ from memory_assets.pipeline.search_options import SearchOptions
 from memory_assets.pipeline.search_state import Mask, ServedGeneration, TenantRows
 from memory_assets.pipeline.search_types import (
     CONTENT,
+    MAX_K,
     Dropped,
     Hit,
     SearchRequest,
@@ -43,7 +44,6 @@ from memory_assets.storage.generations import GenerationStore, PinnedSpace
 from memory_assets.storage.index_schema import Predicate, all_of
 
 NIGHTLY = "run `memory-assets nightly`, which builds the index of the configured model"
-MAX_K = 1_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from memory_assets.domain.ranking import TERMS, Calibration, Weights
 from memory_assets.domain.visibility import Principal
 
 DEFAULT_K = 10
+MAX_K = 1_000
 CONTENT = (
     "subject",
     "detail",

@@ -72,7 +72,7 @@ def find_sessions(
         UnknownTenantError: the tenant has no ledgers.
         UnknownSessionError: no such session.
     """
-    found = scan_ledgers(workspace.settings.ledgers)
+    found = scan_ledgers(workspace.settings.ledgers, [])
     if tenant_id is not None:
         found = [f for f in found if f.tenant_id == tenant_id]
         if not found:

@@ -42,7 +42,7 @@ def waiting_sessions(
     }
     found = [
         f
-        for f in scan_ledgers(ledgers)
+        for f in scan_ledgers(ledgers, [])
         if known.get(f.key) != f.ledger_stat and is_known_tenant(f.tenant_id) and _is_closed(f)
     ]
     return Waiting(tuple(f.key for f in found), tuple(f.ledger_stat for f in found))

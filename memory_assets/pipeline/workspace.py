@@ -91,6 +91,7 @@ class Workspace:
         return PublishSettings(
             is_automatic=lambda t: self.settings.tenant(t).review == "automatic",
             language=lambda t: self.settings.tenant(t).language,
+            rules_for=self.schema_rules,
             idle_close=timedelta(hours=hours) if hours else None,
             retention=Retention(
                 int(self.settings.number("keep_generations")),
@@ -139,6 +140,11 @@ class Workspace:
     def assess(self, *, now: datetime) -> Assessment:
         """Where every clarification stands."""
         return assess_home(self.home, self.derived, self.registry(), self.publish_settings, now=now)
+
+    def schema_names(self, wanted: Collection[SessionKey]) -> Mapping[SessionKey, SchemaNames]:
+        """What counts as a bare schema name in each of these sessions."""
+        sessions = self.derived.read(INGEST_GROUP, SESSIONS)
+        return names_reader(self.derived, sessions, self.schema_rules)(wanted)
 
     def derive_candidates(self, *, now: datetime) -> CandidatesResult:
         """The candidates table, replaced whole."""

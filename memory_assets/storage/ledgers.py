@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -55,12 +56,26 @@ def ledger_path(ledgers: Path, tenant_id: str, session_id: str) -> Path:
     return ledgers / tenant_id / f"{session_id}{LEDGER_SUFFIX}"
 
 
-def scan_ledgers(ledgers: Path) -> list[SessionFiles]:
+@dataclass(frozen=True, slots=True)
+class ScanProblem:
+    """Something below the ledgers folder that cannot be taken in, and why."""
+
+    tenant_id: str
+    """The tenant's folder, written so that it can be printed."""
+    name: str
+    """The file, likewise; ``*`` for the whole folder."""
+    message: str
+
+
+def scan_ledgers(ledgers: Path, problems: list[ScanProblem] | None = None) -> list[SessionFiles]:
     """All sessions below the folder, sorted by tenant and session; nothing is opened.
+
+    A tenant's folder that cannot be listed, and names that are not UTF-8, go to ``problems`` and
+    stop nothing; without such a list the first one is raised.
 
     Raises:
         UsageError: the folder does not exist.
-        LedgerUnreadable: it, or a tenant's folder, cannot be listed.
+        LedgerUnreadable: it cannot be listed.
     """
     if not ledgers.is_dir():
         raise UsageError(
@@ -69,22 +84,38 @@ def scan_ledgers(ledgers: Path) -> list[SessionFiles]:
             remedy="name the folder that holds <tenant>/<session>.jsonl with --ledgers or "
             "MEMORY_ASSETS_LEDGERS.",
         )
-    found = [session for tenant in _folders(ledgers) for session in _sessions(tenant)]
+    found: list[SessionFiles] = []
+    noted: list[ScanProblem] = []
+    for entry in _listing(ledgers):
+        if entry.name.startswith(".") or not entry.is_dir():
+            continue
+        if not _is_text(entry.name):
+            noted.append(ScanProblem(_printable(entry.name), "*", _NOT_TEXT))
+            continue
+        try:
+            found.extend(_sessions(entry, noted))
+        except LedgerUnreadable as error:
+            noted.append(ScanProblem(entry.name, "*", str(error)))
+    if noted and problems is None:
+        first = noted[0]
+        raise LedgerUnreadable(first.message, where=f"{ledgers}/{first.tenant_id}/{first.name}")
+    if problems is not None:
+        problems.extend(noted)
     found.sort()
     return found
 
 
-def _folders(ledgers: Path) -> Iterator[os.DirEntry[str]]:
-    for entry in _listing(ledgers):
-        if entry.is_dir() and _usable(entry.name):
-            yield entry
+_NOT_TEXT: Final = "the name is not UTF-8: rename it, and it is read in the next night."
 
 
-def _sessions(tenant: os.DirEntry[str]) -> Iterator[SessionFiles]:
+def _sessions(tenant: os.DirEntry[str], noted: list[ScanProblem]) -> Iterator[SessionFiles]:
     stats: dict[str, str] = {}
     for entry in _listing(tenant.path):
         name = entry.name
-        if name.endswith(LEDGER_SUFFIX) and _usable(name):
+        if name.endswith(LEDGER_SUFFIX) and not name.startswith("."):
+            if not _is_text(name):
+                noted.append(ScanProblem(tenant.name, _printable(name), _NOT_TEXT))
+                continue
             try:
                 stats[name] = stat_signature(entry.stat())
             except OSError:
@@ -96,14 +127,16 @@ def _sessions(tenant: os.DirEntry[str]) -> Iterator[SessionFiles]:
             yield SessionFiles(tenant.name, session_id, tenant.path, signature, companion)
 
 
-def _usable(name: str) -> bool:
-    if name.isascii():
-        return name[0] != "."
+def _is_text(name: str) -> bool:
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
         return False
-    return not name.startswith(".")
+    return True
+
+
+def _printable(name: str) -> str:
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _listing(folder: str | Path) -> list[os.DirEntry[str]]:

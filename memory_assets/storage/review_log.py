@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
 import msgspec
 
-from memory_assets.domain.review import ReviewDecision
+from memory_assets.domain.review import ProposalDecision, ReviewDecision
 from memory_assets.storage.files import fsync_folder, make_folder, write_errors
 
-_DECODER = msgspec.json.Decoder(ReviewDecision)
+ReviewLine = ReviewDecision | ProposalDecision
+_DECISION: Final = msgspec.json.Decoder(ReviewDecision)
+_PROPOSAL: Final = msgspec.json.Decoder(ProposalDecision)
+_NAMES: Final = [f'"{name}"'.encode() for name in ReviewDecision.__struct_fields__]
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class _Probe(msgspec.Struct):
+    proposal: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_PROBE: Final = msgspec.json.Decoder(_Probe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,36 +41,64 @@ class RefusedDecision:
 
 @dataclass(frozen=True, slots=True)
 class ReviewLog:
-    """The review file as read: decisions with their line numbers, and refused lines."""
+    """The review file as read: sound lines with their numbers, and refused lines."""
 
     decisions: tuple[tuple[int, ReviewDecision], ...]
     refused: tuple[RefusedDecision, ...]
+    proposals: tuple[tuple[int, ProposalDecision], ...] = ()
+
+    def lines(self) -> list[tuple[int, ReviewLine]]:
+        """Sound lines of both kinds in the order of the file."""
+        found: list[tuple[int, ReviewLine]] = [*self.decisions, *self.proposals]
+        return sorted(found, key=lambda numbered: numbered[0])
 
 
 def read_review_log(path: Path) -> ReviewLog:
     """All lines of the file; a missing file reads as empty.
 
-    A last line without line end that does not parse is still being written: it is left alone.
+    A last line without line end that does not parse is still being written: it is left alone. What
+    editors add (a byte-order mark, other line ends) is no fault.
     """
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         return ReviewLog((), ())
-    decisions = []
+    decisions: list[tuple[int, ReviewDecision]] = []
+    proposals: list[tuple[int, ProposalDecision]] = []
     refused = []
-    lines = data.split(b"\n")
+    lines = data.removeprefix(_BOM).split(b"\n")
     for number, raw in enumerate(lines, 1):
         if not raw.strip():
             continue
         try:
-            decisions.append((number, _DECODER.decode(raw)))
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            found = _decode(raw)
+        except (msgspec.MsgspecError, ValueError) as error:
             if number < len(lines):
                 refused.append(RefusedDecision(number, "bad-line", str(error), raw))
-    return ReviewLog(tuple(decisions), tuple(refused))
+            continue
+        if isinstance(found, ReviewDecision):
+            decisions.append((number, found))
+        else:
+            proposals.append((number, found))
+    return ReviewLog(tuple(decisions), tuple(refused), tuple(proposals))
 
 
-def append_review_decisions(path: Path, decisions: list[ReviewDecision]) -> None:
+def _decode(raw: bytes) -> ReviewLine:
+    is_proposal = _PROBE.decode(raw).proposal is not msgspec.UNSET
+    found = _PROPOSAL.decode(raw) if is_proposal else _DECISION.decode(raw)
+    if any(raw.count(name) > 1 for name in _NAMES):
+        json.loads(raw, object_pairs_hook=_without_repetition)
+    return found
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> None:
+    names = [name for name, _ in pairs]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"{', '.join(repeated)} is written twice: which one is meant?")
+
+
+def append_review_decisions(path: Path, decisions: Sequence[ReviewLine]) -> None:
     """Appends the decisions durably, under a lock; a torn last line is completed first."""
     if not decisions:
         return

@@ -6,6 +6,7 @@ theirs exists when it forks. It is a process of its own, driven over its standar
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import select
@@ -189,16 +190,10 @@ def _wait(pid: int, read: int, kill_after: float) -> dict[str, Any]:
 
 
 def _import_everything() -> None:
-    import duckdb
-    import lance
-    import lancedb
-    import lancedb.index
-    import lance.query
-
-    import tests.crash.reader
-    import tests.crash.worker
-
-    assert duckdb and lance and lancedb and tests.crash.reader and tests.crash.worker
+    for name in ("duckdb", "lance", "lance.query", "lancedb", "lancedb.index"):
+        importlib.import_module(name)
+    for name in ("reader", "worker"):
+        importlib.import_module(f"tests.crash.{name}")
 
 
 if __name__ == "__main__":

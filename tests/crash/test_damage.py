@@ -17,9 +17,9 @@ from tests.crash.forking import Forker
 pytestmark = pytest.mark.crash
 
 
-def failed(forker: Forker, place: Place, **limits: int) -> dict[str, Any]:
+def failed(forker: Forker, place: Place) -> dict[str, Any]:
     """The named error with which a night there ends."""
-    outcome = forker.run(place.step("night"), **limits)
+    outcome = forker.run(place.step("night"))
     assert outcome.exit_code not in (0, 99), outcome.results
     error: dict[str, Any] = outcome.results[-1]
     assert error["remedy"]

@@ -12,6 +12,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -37,7 +38,10 @@ from tests.crash.world import World, new_home
 pytestmark = pytest.mark.crash
 Key = tuple[str, str]
 POINTS = [f for f in failpoints.FAILPOINTS if f != "publish.request-redacted"]
-BY = {"decided_by": "reviewer anna", "decided_at": datetime(2026, 3, 1, tzinfo=UTC)}
+BY: dict[str, Any] = {
+    "decided_by": "reviewer anna",
+    "decided_at": datetime(2026, 3, 1, tzinfo=UTC),
+}
 
 
 class Crash(BaseException):

@@ -390,3 +390,63 @@ def test_progress_ends_at_the_total(place: Place) -> None:
     seen: list[tuple[int, int]] = []
     place.night(progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (3, 3)
+
+
+def test_a_folder_that_cannot_be_listed_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sessions stay as they were, the rest of the night goes on, and the folder is named."""
+    ledgers = tmp_path / "ledgers"
+    write_session(ledgers, "good", "s1", [row(1), close(2)])
+    write_session(ledgers, "shut", "s2", [row(1), close(2)])
+    derived = DerivedTables(tmp_path / "derived")
+    ingest(ledgers, derived)
+    scandir = os.scandir
+
+    def refuse(folder: str | Path) -> Any:
+        if str(folder).endswith("shut"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    write_session(ledgers, "good", "s3", [row(1), close(2)])
+    result = ingest(ledgers, derived)
+    assert result.changed == 1
+    assert [(t, s, status) for t, s, status, _ in result.problems] == [("shut", "*", "unreadable")]
+    assert derived.read(GROUP, SESSIONS)["status"].to_list() == ["ok", "ok", "ok"]
+
+
+def test_names_that_are_not_text_are_reported(tmp_path: Path) -> None:
+    """A file that cannot be named in a table is listed with what to do, not skipped."""
+    ledgers = tmp_path / "ledgers"
+    write_session(ledgers, "t", "s1", [row(1), close(2)])
+    (ledgers / "t" / os.fsdecode(b"b\xff.jsonl")).write_bytes(b"")
+    result = ingest(ledgers, DerivedTables(tmp_path / "derived"))
+    ((tenant, name, status, message),) = result.problems
+    assert (tenant, name, status) == ("t", "b\\udcff.jsonl", "unreadable")
+    assert "rename" in message
+
+
+def test_a_tenant_that_leaves_the_settings_is_blocked_until_it_returns(tmp_path: Path) -> None:
+    """Nothing new comes of its sessions meanwhile; afterwards they count as before."""
+    ledgers = tmp_path / "ledgers"
+    write_session(ledgers, "a", "s1", [row(1), close(2)])
+    derived = DerivedTables(tmp_path / "derived")
+    ingest(ledgers, derived)
+    away = ingest(ledgers, derived, is_known_tenant=lambda _: False)
+    assert away.unknown_tenants == {"a": 1}
+    assert derived.read(GROUP, SESSIONS)["status"].to_list() == ["unknown-tenant"]
+    ingest(ledgers, derived)
+    assert derived.read(GROUP, SESSIONS)["status"].to_list() == ["ok"]
+
+
+def test_a_torn_companion_line_does_not_allow_inserted_ledger_rows(tmp_path: Path) -> None:
+    """Only refused lines of the ledger itself may be repaired between accepted rows."""
+    ledgers = tmp_path / "ledgers"
+    path = write_session(ledgers, "a", "s1", [row(1), row(3), close(4)])
+    (ledgers / "a" / "s1.markers.jsonl").write_bytes(b'{"seq": 1, "ts"')
+    derived = DerivedTables(tmp_path / "derived")
+    ingest(ledgers, derived)
+    path.write_bytes(jsonl([row(1), row(2), row(3), close(4)]))
+    result = ingest(ledgers, derived)
+    assert [status for _, _, status, _ in result.problems] == ["append-only-violation"]

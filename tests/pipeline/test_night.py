@@ -98,8 +98,6 @@ def test_progress_is_told_stage_by_stage(world: World) -> None:
     from memory_assets.pipeline.night import run_night
 
     heard: list[tuple[str, int, int]] = []
-    run_night(
-        world.workspace, now=world.now, run_id="r", progress=lambda *told: heard.append(told)
-    )
+    run_night(world.workspace, now=world.now, run_id="r", progress=lambda *told: heard.append(told))
     assert ("reading ledgers", 3, 3) in heard
     assert ("embedding memories", 1, 1) in heard

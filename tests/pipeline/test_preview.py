@@ -89,9 +89,7 @@ def test_it_says_why_a_reviewer_is_needed(world: World) -> None:
 
 def test_tenants_say_what_a_schema_name_is(world: World) -> None:
     """Patterns and column names of ``tenants.toml`` hold here as in the night."""
-    world.tenants(
-        '[tenants.clinic]\nschema_table_patterns = ["t_*"]\nrefuse_column_names = true\n'
-    )
+    world.tenants('[tenants.clinic]\nschema_table_patterns = ["t_*"]\nrefuse_column_names = true\n')
     found = _preview(
         world,
         row(1, subject="t_visits", detail="x"),

@@ -20,7 +20,8 @@ op:!= | not equal to, different from, other than, differs from, is unequal to
 op:= | equal to, equals, is equal to
 op:between | between
 op:like | like, matches pattern
-rel:since | since, starting from, as of, from
+rel:since | since, starting from, as of
+rel:since ? prep:from | from
 rel:until | until, till, through
 rel:before | before, prior to, earlier than, ahead of
 rel:after | after, later than, following
@@ -33,7 +34,7 @@ rel:div | divided by, ratio of
 rel:instead | instead of, rather than, in place of
 filler ? neg | no
 neg | not, never, nor, neither, none, cannot, isn't, aren't, wasn't, weren't, doesn't, don't, didn't, hasn't, haven't, won't, can't, shouldn't, mustn't, does not, do not, is not, are not, has not, have not, was not, were not, lack*, fails to, absence of, nobody, nothing
-neg.excl | exclud*, exclus*, without, except, except for, excepting, apart from, aside from, omit*, ignor*, disregard*, leav* out, left out, not including, not included, not include, not includes, does not include, do not include, is not included, are not included, not counting, not counted, ruled out, filter* out, but not, removing, removed from
+neg.excl | unless, exclud*, exclus*, without, except, except for, excepting, apart from, aside from, omit*, ignor*, disregard*, leav* out, left out, not including, not included, not include, not includes, does not include, do not include, is not included, are not included, not counting, not counted, ruled out, filter* out, but not, removing, removed from
 incl | includ*, inclus*, not excluding, not excluded, not exclude, compris*, contain*, along with, together with, as well as
 q:only | only, solely, exclusively, just, nothing but, alone
 q:all | all, every, any, each, whichever
@@ -142,18 +143,23 @@ weekday:6 | saturday, saturdays
 weekday:7 | sunday, sundays
 cal:fiscal | fiscal, financial year, fiscal year
 cal:calendar | calendar year, calendar, solar year
-filler | is defined as, are defined as, we define, defined as, is considered, are considered, considered to be, refers to, refer to, stands for, stand for, is identified by, are identified by, is measured, are measured, is computed as, is calculated as, is set to, are set to, is given by, is called, is known as, in which, for which, in other words, that is, namely, such that, taking each, holds, hold, according to, based on, on the basis of, as follows
+prep:to | to, toward, towards
+prep:by | by
+prep:for | for, on behalf of
+prep:with | with
+prep:against | against
+filler | to be, to have, to use, due to, with respect to, by means of, as opposed to, for example, is defined as, are defined as, we define, defined as, is considered, are considered, considered to be, refers to, refer to, stands for, stand for, is identified by, are identified by, is measured, are measured, is computed as, is calculated as, is set to, are set to, is given by, is called, is known as, in which, for which, in other words, that is, namely, such that, taking each, holds, hold, according to, based on, on the basis of, as follows
 """
 
 FILLERS: Final = """
 a an the this that these those it its is are was were be been being am has have had having do does did
-of to in on at by for with as into onto than then there here who whom whose which what when where whether how if
+of in on at as into onto than then there here who whom whose which what when where whether how if
 we us our you your they them their he his she her i 
 mean means meaning meant denote denotes denoted signify signifies define defines defined definition called considered consider considers
 identify identifies identified refer refers referred indicate indicates indicated represent represents
 use uses used using note nb i.e. ie e.g. eg so such thus hence will would should
 compute computed calculate calculated calculates calculation obtained given set taking taken measure measured
-applies apply applied row rows record records value values case cases entry entries
+applies apply applied row rows record records value values
 per via upon across
 """
 
@@ -162,104 +168,106 @@ the of and is are with which where by for means that from not to at least than e
 """
 
 SYNONYMS: Final = """
-customer client buyer shopper
-revenue turnover
-product article
+customer client buyer shopper purchaser
+revenue turnover sales income
+product article item good
 vendor supplier seller
 employee worker staff
-purchase buy acquisition
-stay hospitalization hospitalisation admission
+purchase buy acquire
+stay hospitalization hospitalisation
 duration length last lasting span
-physician doctor
+physician doctor clinician
 drug medicine medication
-price cost
 begin start commence
 end finish terminate conclude
 whole entire complete
 bill invoice
-invoiced billed
 error fault mistake
 car vehicle automobile
 film movie
 delete remove erase
 paediatric pediatric
 cancelled canceled
-buyer purchaser
+amount sum
+area zone
+price cost
 shipment delivery
 shipped delivered dispatched
-amount sum
+churned lost
+person individual
+company firm business enterprise
+patient subject
+lot batch
+claim request
 reworked remade
-area zone
 """
 
 OPPOSITES: Final = """
-before prior / after
-first earliest / last latest final
-inpatient / outpatient
-gross / net
-open opened / closed
-start begin started beginning / end ended finish ending
-increase rise growth gain upward / decrease fall drop decline loss downward
-income revenue inflow / expense cost outflow
-credit / debit
-buy purchase bought purchased / sell sale sold
-import imported / export exported
-incoming inbound input / outgoing outbound output
-internal inside / external outside
-domestic national / foreign international
-male man men boy / female woman women girl
-public / private
-new / old existing
-high higher highest upper / low lower lowest
-large big / small little
-long / short
-early / late
-urgent emergency / elective scheduled planned programmed
-active / inactive dormant
-valid / invalid void
-accepted approved / rejected refused declined
-confirmed / cancelled canceled
-paid / unpaid outstanding
-present / absent
-positive / negative
-success succeeded successful / failure failed unsuccessful
-above over / below under
-left / right
-north northern / south southern
-east eastern / west western
-day / night
-weekday / weekend
-online / offline
-manual / automatic
-direct / indirect
-primary / secondary
-parent / child
-sender / recipient receiver
-source origin / target destination
-employer / employee
-lender creditor / borrower debtor
-buyer / seller
-supplier vendor / customer client
-arrival arrived / departure departed
-admission admitted / discharge discharged
-entry / exit
-hired / dismissed fired
-win won / lose lost
-ascending / descending
-minimum / maximum
-wholesale / retail
-actual real / planned budgeted forecast estimated
-adult / child minor
-living alive / dead deceased
-full / empty partial
-fixed / variable
-permanent / temporary
-single / married
-debtor / creditor
-enabled / disabled
-visible / hidden
-encrypted / plaintext
-add added / remove removed
+first-last | first earliest initial / last latest final
+inpatient-outpatient | inpatient / outpatient
+gross-net | gross / net
+open-closed | open opened / closed
+start-end | start begin started beginning / end ended finish ending
+up-down | increase rise growth gain upward / decrease fall drop decline downward
+profit-loss | profit gain / loss
+income-expense | income revenue inflow / expense outflow expenditure
+credit-debit | credit / debit
+buy-sell | buy purchase bought purchased / sell sale sold
+import-export | import imported / export exported
+in-out | incoming inbound input / outgoing outbound output
+internal-external | internal inside / external outside
+domestic-foreign | domestic national / foreign international
+male-female | male man men boy / female woman women girl
+public-private | public / private
+new-existing | new / old existing
+high-low | high higher highest upper / low lower lowest
+large-small | large big / small little
+long-short | long / short
+early-late | early / late
+urgent-planned | urgent emergency / elective scheduled planned programmed
+active-inactive | active / inactive dormant
+valid-invalid | valid / invalid void
+accepted-rejected | accepted approved / rejected refused declined
+confirmed-cancelled | confirmed / cancelled canceled
+paid-unpaid | paid / unpaid outstanding
+present-absent | present / absent
+positive-negative | positive / negative
+success-failure | success succeeded successful / failure failed unsuccessful
+left-right | left / right
+north-south | north northern / south southern
+east-west | east eastern / west western
+day-night | daytime / night nighttime
+weekday-weekend | weekday / weekend
+online-offline | online / offline
+manual-automatic | manual / automatic
+direct-indirect | direct / indirect
+primary-secondary | primary / secondary
+parent-child | parent / child
+sender-recipient | sender / recipient receiver
+origin-destination | source origin / target destination
+employer-employee | employer / employee
+creditor-debtor | lender creditor / borrower debtor
+supplier-customer | supplier vendor seller / customer client buyer
+arrival-departure | arrival arrived / departure departed
+admission-discharge | admission admitted / discharge discharged
+entry-exit | entry / exit
+hired-dismissed | hired / dismissed fired
+win-lose | win won / lose lost
+ascending-descending | ascending / descending
+minimum-maximum | minimum / maximum
+wholesale-retail | wholesale / retail
+actual-planned | actual / budgeted forecast estimated
+adult-minor | adult / child minor
+living-dead | living alive / dead deceased
+full-partial | full / partial
+fixed-variable | fixed / variable
+permanent-temporary | permanent / temporary
+single-married | single / married
+enabled-disabled | enabled / disabled
+visible-hidden | visible / hidden
+add-remove | add added / remove removed
+ordered-delivered | ordered / delivered
+issued-received | issued sent / received
 """
 
 NEGATIVE_PREFIXES: Final = ("non", "non-", "un", "in", "im", "ir", "il", "dis", "mis", "de", "anti", "a")

@@ -18,8 +18,8 @@ op:< ? | sotto, sotto i, sotto gli, sotto le
 op:!= | diverso da, diversa da, diversi da, diverse da, non uguale a, differente da
 op:= | uguale a, uguali a, pari a, equivale a, equivalente a
 op:between | compreso tra, compresa tra, compresi tra, comprese tra, compreso fra, compresa fra, tra, fra
-rel:since | dal, dall'anno, a partire dal, a decorrere dal, a far data dal, dall'inizio del, sin dal, fin dal
-rel:since ? filler | da, dai, dalle
+rel:since | dall'anno, a partire dal, a decorrere dal, a far data dal, dall'inizio del, sin dal, fin dal
+rel:since ? prep:from | da, dal, dallo, dalla, dai, dagli, dalle, dall'
 rel:until | fino a, fino al, fino alla, sino a, sino al, fino ai
 rel:before | prima di, prima del, prima della, prima dello, prima dei, prima delle, prima degli, prima dell', antecedente a, antecedente al, anteriore a, anteriore al, precedentemente a, anteriormente a
 rel:after | dopo, dopo di, dopo il, dopo la, dopo i, dopo le, dopo lo, dopo gli, dopo l', successivamente a, successivamente al, posteriore a, posteriore al, in seguito a
@@ -30,7 +30,7 @@ rel:times | moltiplicato per, moltiplicata per, per il numero di volte
 rel:div | diviso, divisa, diviso per, divisa per, rapporto tra, rapporto fra
 rel:instead | invece di, invece del, invece della, anziché, piuttosto che, al posto di, al posto del, al posto della
 neg | non, né, mai, nessun, nessuno, nessuna, neppure, nemmeno, neanche, nulla, niente, privo di, privi di, priva di, prive di, assenza di, manca, mancano
-neg.excl | esclud*, esclus*, senza, tranne, eccetto, eccettuat*, salvo, fuorché, ad eccezione di, ad eccezione del, ad eccezione della, ad eccezione dei, ad eccezione delle, a eccezione di, a eccezione del, a eccezione dei, a eccezione delle, ad esclusione di, a esclusione di, ad esclusione dei, ad esclusione delle, omett*, omess*, ignor*, trascur*, scart*, non comprende, non comprendono, non comprendere, non compresi, non comprese, non compreso, non compresa, non include, non includono, non includere, non incluso, non inclusi, non incluse, non inclusa, non conta, non contano, non contare, non si contano, non si conta, non sono inclusi, non sono incluse, non è incluso, non è inclusa, non si includono, non considera, non considerare, non si considerano, non si considera, ma non, rimuov*, rimoss*
+neg.excl | a meno che, salvo che, esclud*, esclus*, senza, tranne, eccetto, eccettuat*, salvo, fuorché, ad eccezione di, ad eccezione del, ad eccezione della, ad eccezione dei, ad eccezione delle, a eccezione di, a eccezione del, a eccezione dei, a eccezione delle, ad esclusione di, a esclusione di, ad esclusione dei, ad esclusione delle, omett*, omess*, ignor*, trascur*, scart*, non comprende, non comprendono, non comprendere, non compresi, non comprese, non compreso, non compresa, non include, non includono, non includere, non incluso, non inclusi, non incluse, non inclusa, non conta, non contano, non contare, non si contano, non si conta, non sono inclusi, non sono incluse, non è incluso, non è inclusa, non si includono, non considera, non considerare, non si considerano, non si considera, ma non, rimuov*, rimoss*
 incl | includ*, inclus*, comprend*, comprens*, compresi, comprese, compreso, compresa, ricomprend*, non esclud*, non esclus*, contien*, conteng*, insieme a, unitamente a, anche, nonché, oltre a, oltre ai, oltre alle, oltre al, oltre alla
 q:only | solo, soltanto, solamente, esclusivamente, unicamente, soli, sole, sola, nient'altro che
 q:all | tutti, tutte, tutto, tutta, ogni, ciascun, ciascuno, ciascuna, qualsiasi, qualunque, qualsivoglia
@@ -115,7 +115,7 @@ scale:1000000 | milioni, milione, mln
 scale:1000000000 | miliardi, miliardo, mld
 scale:100 | centinaia, centinaio
 bool:true | true, vero, vera, veri, vere, sì
-bool:false | false, falso, falsa, falsi, false
+bool:false | no, false, falso, falsa, falsi, false
 null | null, nullo, nulli, nulle, mancante, mancanti, vuoto, vuota, vuoti, vuote, non valorizzato, non valorizzata, non disponibile, assente, ignoto, ignota
 ord:1 | primo, prima, primi, prime, iniziale
 ord:2 | seconda, secondo
@@ -137,35 +137,39 @@ weekday:6 | sabato
 weekday:7 | domenica
 cal:fiscal | fiscale, anno fiscale, esercizio fiscale, esercizio finanziario
 cal:calendar | anno solare, solare, anno civile, anno di calendario
+prep:to | a, al, allo, alla, ai, agli, alle, all', verso
+prep:for | per, per conto di, a favore di, a favore del, a favore dei
+prep:with | con, col, coi
+prep:against | contro
 filler | si intende, si intendono, si definisce, si definiscono, definito come, definita come, definiti come, definite come, è definito come, è definita come, si considera, si considerano, è considerato, è considerata, sono considerati, sono considerate, si riferisce a, si riferiscono a, si riferisce al, si riferiscono al, sta per, indica, indicano, si identifica con, si identificano con, si calcola, si calcolano, si misura, si misurano, si usa, si usano, in cui, per cui, il cui, la cui, i cui, le cui, vale a dire, cioè, ossia, ovvero sia, in base a, in base al, sulla base di, sulla base del, secondo il, secondo la, secondo lo, secondo i, secondo le, secondo l', come segue, per la quale, per il quale, ha avuto, hanno avuto, abbia avuto, va da, va dal, ai fini di, ai fini del
 """
 
 FILLERS: Final = """
-il lo la i gli le l un uno una un' di a da in con su per del dello della dei degli delle dell al allo alla ai agli alle all
-dal dallo dalla dai dagli dalle dall nel nello nella nei negli nelle nell sul sullo sulla sui sugli sulle sull col coi
+il lo la i gli le l un uno una un' di in su del dello della dei degli delle dell
+nel nello nella nei negli nelle nell sul sullo sulla sui sugli sulle sull
 è sono era erano sia siano essere stato stata stati state ha hanno avere avuto avuta abbia che chi cui quale quali quando dove se come
 si ci ne vi lo questo questa questi queste quello quella quelli quelle quel tale tali suo sua suoi sue loro
 significa significano intende intendono definisce definiscono definito definita definizione considera considerano considerato considerati considerate considerata considerare
 identifica identificano identificato indica indicano indicato rappresenta rappresentano rappresentato riferisce riferiscono riferito
 usa usano usare usato utilizzare utilizza utilizzano nota nb ovvero quindi cosi così
 calcola calcolano calcolato calcolata calcolare ottenuto misura misurato misurata misurare misurano dato
-applica applicano applicato riga righe record valore valori caso casi voce voci
+applica applicano applicato riga righe record valore valori
 viene vengono venire venga vengano poi ogniqualvolta presso
 """
 
 MARKS: Final = """
-il lo la gli le di del della dei delle degli che è sono con per dal nel nella non e un una si da al alla in cui dove ogni significa
+il lo la gli le di del della dei delle degli che è sono con dal dai dalla nel nella nei non e un una si da al alla ai agli cui dove ogni significa
 """
 
 SYNONYMS: Final = """
 cliente acquirente compratore
 fatturato ricavo ricavi
-prodotto articolo
+prodotto articolo bene
 fornitore venditore
 dipendente lavoratore
-acquisto acquisizione
+acquisto acquisizione comprare
 ricovero ospedalizzazione degenza
-durata dura lunghezza
+durata dura durare lunghezza
 medico dottore
 farmaco medicinale medicina
 prezzo costo
@@ -181,71 +185,81 @@ annullati cancellati
 consegna spedizione
 importo ammontare
 zona area
+persona individuo soggetto
+azienda impresa società ditta
+lotto partita
+richiesta domanda
+perso abbandonato
 """
 
 OPPOSITES: Final = """
-primo prima iniziale / ultimo ultima finale
-ricoverato / ambulatoriale
-lordo lorda lordi lorde / netto netta netti nette
-aperto aperta aperti aperte / chiuso chiusa chiusi chiuse
-inizio inizia apertura / fine finisce termine chiusura
-aumento crescita incremento rialzo / diminuzione calo riduzione decremento ribasso
-entrata entrate incasso / uscita uscite pagamento
-attivo / passivo
-credito / debito
-acquisto comprare comprato / vendita vendere venduto
-importazione importato / esportazione esportato
-interno interna interni interne / esterno esterna esterni esterne
-nazionale italiano / estero straniero internazionale
-maschio uomo uomini maschile / femmina donna donne femminile
-pubblico / privato
-nuovo nuova nuovi nuove / vecchio vecchia vecchi esistente
-alto alta superiore / basso bassa inferiore
-grande maggiore / piccolo minore
-lungo / breve corto
-urgente urgenti urgenza / programmato programmati programmata elettivo
-attivo attiva attivi attive / inattivo dormiente cessato sospeso
-valido valida / scaduto scaduta nullo
-accettato approvato / respinto rifiutato
-confermato confermati / annullato annullati
-pagato pagati / insoluto insoluti
-presente presenti / assente assenti
-positivo / negativo
-successo riuscito / fallimento fallito
-destra / sinistra
-nord settentrionale / sud meridionale
-est orientale / ovest occidentale
-giorno diurno diurna / notte notturno notturna
-feriale / festivo
-manuale / automatico
-diretto diretta / indiretto indiretta
-primario primaria / secondario secondaria
-padre genitore / figlio
-mittente / destinatario
-origine provenienza sorgente / destinazione
-datore / dipendente
-creditore / debitore
-venditore fornitore / acquirente cliente compratore
-arrivo / partenza
-ammissione ingresso accettazione / dimissione
-assunto assunzione assunti / licenziato licenziamento cessazione
-vinto / perso
-crescente / decrescente
-minimo / massimo
-ingrosso / dettaglio
-effettivo consuntivo reale / previsto preventivo budget stimato
-adulto adulti / minore minori minorenne bambino
-vivo vivi / morto deceduto deceduti
-pieno / vuoto parziale
-fisso / variabile
-permanente indeterminato / temporaneo determinato
-celibe nubile / coniugato sposato
-abilitato / disabilitato
-visibile / nascosto
-residente / non-residente
-domanda / offerta
-andata / ritorno
-mattina mattino / sera pomeriggio
+first-last | iniziale / finale
+inpatient-outpatient | ricoverato ricoverati ordinario / ambulatoriale ambulatoriali
+gross-net | lordo lorda lordi lorde / netto netta netti nette
+open-closed | aperto aperta aperti aperte / chiuso chiusa chiusi chiuse
+start-end | inizio inizia apertura / fine finisce termine chiusura
+up-down | aumento crescita incremento rialzo / diminuzione calo riduzione decremento ribasso
+profit-loss | utile profitto guadagno / perdita
+income-expense | entrata entrate incasso ricavo / uscita uscite spesa costo
+credit-debit | credito / debito
+buy-sell | acquisto comprare comprato acquistato / vendita vendere venduto
+import-export | importazione importato / esportazione esportato
+in-out | entrante ingresso / uscente
+internal-external | interno interna interni interne / esterno esterna esterni esterne
+domestic-foreign | nazionale italiano / estero straniero internazionale
+male-female | maschio uomo uomini maschile / femmina donna donne femminile
+public-private | pubblico pubblica / privato privata
+new-existing | nuovo nuova nuovi nuove / vecchio vecchia vecchi esistente esistenti
+high-low | alto alta superiore / basso bassa inferiore
+large-small | grande maggiore / piccolo minore
+long-short | lungo / breve corto
+urgent-planned | urgente urgenti urgenza / programmato programmati programmata elettivo
+active-inactive | attivo attiva attivi attive / inattivo dormiente cessato sospeso
+active-passive | attivo / passivo
+valid-invalid | valido valida / scaduto scaduta
+accepted-rejected | accettato approvato approvati / respinto respinti rifiutato rifiutati
+confirmed-cancelled | confermato confermati / annullato annullati
+paid-unpaid | pagato pagati pagata / insoluto insoluti insoluta
+present-absent | presente presenti / assente assenti
+positive-negative | positivo positiva / negativo negativa
+success-failure | successo riuscito / fallimento fallito
+left-right | sinistra / destra
+north-south | nord settentrionale / sud meridionale
+east-west | est orientale / ovest occidentale
+day-night | diurno diurna / notte notturno notturna
+weekday-weekend | feriale feriali / festivo festivi
+online-offline | online / offline
+manual-automatic | manuale / automatico
+direct-indirect | diretto diretta / indiretto indiretta
+primary-secondary | primario primaria / secondario secondaria
+parent-child | padre genitore / figlio
+sender-recipient | mittente / destinatario
+origin-destination | origine provenienza sorgente / destinazione
+employer-employee | datore / dipendente
+creditor-debtor | creditore / debitore
+supplier-customer | venditore fornitore / acquirente cliente compratore
+arrival-departure | arrivo / partenza
+admission-discharge | ammissione ingresso accettazione / dimissione
+hired-dismissed | assunto assunzione assunti / licenziato licenziamento cessazione
+win-lose | vinto / perso
+ascending-descending | crescente / decrescente
+minimum-maximum | minimo / massimo
+wholesale-retail | ingrosso / dettaglio
+actual-planned | effettivo consuntivo / previsto preventivo budget stimato
+adult-minor | adulto adulti / minore minori minorenne bambino
+living-dead | vivo vivi / morto deceduto deceduti
+full-partial | pieno totale / parziale
+fixed-variable | fisso fissa / variabile variabili
+permanent-temporary | permanente indeterminato / temporaneo determinato
+single-married | celibe nubile / coniugato sposato
+enabled-disabled | abilitato / disabilitato
+visible-hidden | visibile / nascosto
+supply-demand | domanda / offerta
+outward-return | andata / ritorno
+morning-evening | mattina mattino / sera pomeriggio
+ordered-delivered | ordinato ordinati / consegnato consegnati
+issued-received | emesso emessa emesse emessi inviato / ricevuto ricevuta ricevute ricevuti
+add-remove | aggiunto aggiungere / rimosso togliere
 """
 
 NEGATIVE_PREFIXES: Final = ("non", "non-", "in", "im", "ir", "il", "dis", "s", "de", "anti", "a", "mal")

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from memory_assets.domain.guards import structure, symbols, values, wording
-from memory_assets.domain.guards.reading import Reading, read
+from memory_assets.domain.guards.reading import Reading, read, read_pair
 from memory_assets.domain.guards.verdict import Outcome, Verdict
 from memory_assets.domain.keys import normalise
 
@@ -35,6 +35,7 @@ GUARDS: Final[tuple[Guard, ...]] = (
     symbols.names,
     wording.polarity,
     structure.subject,
+    structure.direction,
     structure.roles,
     structure.content,
 )
@@ -108,7 +109,7 @@ def judge(
     """
     if normalise(a) == normalise(b):
         return Judgement((), equal=True)
-    left, right = read(a), read(b)
+    left, right = read_pair(a, b)
     found = []
     for guard in GUARDS:
         if guard is structure.subject and subject_a is not None and subject_b is not None:
@@ -124,7 +125,8 @@ def judge(
 def _given_subjects(subject_a: str, subject_b: str, a: Reading, b: Reading) -> Verdict:
     if normalise(subject_a) == normalise(subject_b):
         return Verdict("subject", Outcome.PASS)
-    left, right = list(read(subject_a).content), list(read(subject_b).content)
+    subjects = read(subject_a, a.language), read(subject_b, b.language)
+    left, right = list(subjects[0].content), list(subjects[1].content)
     verdict = structure.heads(left, right, a, b)
     if verdict.outcome is Outcome.PASS:
         return Verdict("subject", Outcome.UNSURE, (subject_a,), (subject_b,), "other wording")

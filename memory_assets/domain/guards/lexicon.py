@@ -51,8 +51,8 @@ class Lexicon:
     articles: frozenset[str]
     """Words for one that are articles too: a number only after a comparison."""
     decimal_comma: bool
-    opposites: Mapping[str, frozenset[str]] = field(repr=False)
-    """Stem → stems of its opposites."""
+    opposites: Mapping[str, frozenset[tuple[str, int]]] = field(repr=False)
+    """Stem → (axis, side) of the oppositions that it takes part in."""
     synonyms: Mapping[str, str] = field(repr=False)
     """Stem → the stem that stands for its group."""
     negative_prefixes: tuple[str, ...]
@@ -98,9 +98,8 @@ def compile_phrases(table: str) -> dict[str, tuple[Phrase, ...]]:
     return order
 
 
-def groups(table: str, stem: object) -> list[tuple[str, ...]]:
+def groups(table: str, stem: Callable[[str], str]) -> list[tuple[str, ...]]:
     """One tuple of stems per line of a table of words."""
-    assert callable(stem)
     return [tuple(dict.fromkeys(stem(w) for w in line.split())) for line in table.strip().splitlines()]
 
 
@@ -109,15 +108,15 @@ def synonym_map(lines: Sequence[tuple[str, ...]]) -> dict[str, str]:
     return {stem: line[0] for line in lines for stem in line}
 
 
-def opposite_map(table: str, stem: object) -> dict[str, frozenset[str]]:
-    """Stem → stems of the other side, from lines ``left words / right words``."""
-    assert callable(stem)
-    found: dict[str, set[str]] = {}
+def opposite_map(table: str, stem: Callable[[str], str]) -> dict[str, frozenset[tuple[str, int]]]:
+    """Stem → (axis, side) for each axis that it lies on; lines are ``axis | words / words``.
+
+    Axes have one name in all languages, so that opposites show across languages too.
+    """
+    found: dict[str, set[tuple[str, int]]] = {}
     for line in table.strip().splitlines():
-        left, _, right = line.partition("/")
-        ls, rs = [stem(w) for w in left.split()], [stem(w) for w in right.split()]
-        for x in ls:
-            found.setdefault(x, set()).update(rs)
-        for x in rs:
-            found.setdefault(x, set()).update(ls)
+        axis, _, sides = line.partition(" | ")
+        for side, words in enumerate(sides.split(" / ")):
+            for word in words.split():
+                found.setdefault(stem(word), set()).add((axis.strip(), side))
     return {k: frozenset(v) for k, v in found.items()}

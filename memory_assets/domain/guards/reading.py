@@ -30,6 +30,8 @@ from memory_assets.domain.text import Language, fold
 _LANGUAGE_FILES: Final[dict[str, ModuleType]] = {"en": english, "it": italian}
 """The one place where languages are listed."""
 
+LANGUAGE_CODES: Final = tuple(_LANGUAGE_FILES)
+
 _APOSTROPHES: Final = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u2032\u00b4", "'"))
 _RAW: Final = re.compile(
     r"""
@@ -62,7 +64,7 @@ _SQL: Final = {
 _AFTER_NUMBER: Final = {
     "min": "unit:minute", "s": "unit:second", "h": "unit:hour", "d": "unit:day", "g": "unit:g",
     "gg": "unit:day", "m": "unit:m", "l": "unit:l", "ha": "unit:hectare", "t": "unit:t",
-    "y": "unit:year", "yo": "unit:year", "second": "unit:second",
+    "y": "unit:year", "yo": "unit:year", "am": "unit:am", "pm": "unit:pm", "second": "unit:second",
 }  # fmt: skip
 _NUMBER_SIGNS: Final = frozenset({"no", "n", "nr", "num", "nos"})
 _SYMBOL_UNITS: Final = {
@@ -141,6 +143,21 @@ def lexicon(code: str) -> Lexicon:
     )
 
 
+@lru_cache(maxsize=8)
+def _own_words(code: str) -> frozenset[str]:
+    """Words that this language's tables hold and no other's do."""
+    others = (_all_words(c) for c in LANGUAGE_CODES if c != code)
+    return _all_words(code).difference(*others)
+
+
+@lru_cache(maxsize=8)
+def _all_words(code: str) -> frozenset[str]:
+    known = lexicon(code)
+    phrases = (w for ps in known.phrases.values() for p in ps for w in p.words)
+    words = {w.rstrip("'") for w in phrases if not w.endswith("*")}
+    return frozenset(words | known.fillers | known.months.keys() | known.numbers.keys())
+
+
 def _split_phrases(table: str) -> str:
     """The table with every phrase cut into words as texts are (``all'anno``: ``all' anno``)."""
     lines = []
@@ -200,20 +217,33 @@ class Reading:
 
 
 @lru_cache(maxsize=1 << 14)
-def read(text: str) -> Reading:
-    """The text as the guards see it. Never raises; equal for NFC and NFD."""
+def read(text: str, language: str | None = None) -> Reading:
+    """The text as the guards see it. Never raises; equal for NFC and NFD.
+
+    ``language`` is taken where the text itself does not tell.
+    """
     flat = unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
-    return _Reader(flat).reading()
+    return _Reader(flat, language).reading()
+
+
+def read_pair(a: str, b: str) -> tuple[Reading, Reading]:
+    """Both readings; a text that does not tell its language is read in that of the other."""
+    left, right = read(a), read(b)
+    if left.language is None and right.language is not None:
+        left = read(a, right.language)
+    elif right.language is None and left.language is not None:
+        right = read(b, left.language)
+    return left, right
 
 
 class _Reader:
     """Works through one text once; open only for the length of :func:`read`."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, language: str | None) -> None:
         self.text = text
         self.raw = [m for m in _RAW.finditer(text)]
         self.words = [self._lower(m) for m in self.raw]
-        self.language = self._language()
+        self.language = self._language() or language
         self.lexicons = [lexicon(c) for c in ([self.language] if self.language else _LANGUAGE_FILES)]
         letters = [c for c in text if c.isalpha()]
         self.shouting = sum(c.isupper() for c in letters) > 0.6 * len(letters) and len(letters) > 12
@@ -235,15 +265,13 @@ class _Reader:
 
     def _language(self) -> str | None:
         words = [w.rstrip("'") for w in self.words if w != "\x00"]
-        score = {c: sum(w in lexicon(c).marks for w in words) for c in _LANGUAGE_FILES}
-        best = max(score.values(), default=0)
-        winners = [c for c, s in score.items() if s == best]
-        if best and len(winners) == 1:
-            return winners[0]
-        known = {c: sum(w in lexicon(c).fillers for w in words) for c in _LANGUAGE_FILES}
-        best = max(known.values(), default=0)
-        winners = [c for c, s in known.items() if s == best]
-        return winners[0] if best and len(winners) == 1 else None
+        for telling in (lambda c: lexicon(c).marks, _own_words):
+            score = {c: sum(w in telling(c) for w in words) for c in LANGUAGE_CODES}
+            best = max(score.values())
+            winners = [c for c, s in score.items() if s == best]
+            if best and len(winners) == 1:
+                return winners[0]
+        return None
 
     def _emit(self, kind: str, value: str, first: int, last: int | None = None) -> None:
         start, end = self.raw[first].start(), self.raw[first if last is None else last].end()
@@ -262,7 +290,7 @@ class _Reader:
         if group == "sym":
             return self._symbol(at, text)
         if group == "lit":
-            self._emit("lit", " ".join(text[1:-1].split()), at)
+            self._emit("lit", _literal(text[1:-1]), at)
         elif group == "tick":
             self._emit("id", text[1:-1].strip(), at)
         elif group == "op":
@@ -321,6 +349,8 @@ class _Reader:
             return 2
         if text in _SQL:
             return self._concept(_SQL[text], at, at)
+        if self._is_month(at, self.words[at].rstrip("'")):
+            return self._single(at, text)
         for lex in self.lexicons:
             phrase = lex.find(self.words, at)
             taken = self._phrase(lex, phrase, at) if phrase else 0
@@ -483,10 +513,8 @@ class _Reader:
         terms = fold(word, code).split()
         if not terms:
             return
-        stem = terms[-1] if code else terms[0]
-        for lex in self.lexicons:
-            stem = lex.synonyms.get(stem, stem)
-        self._emit("word", stem, at)
+        # Of a text in no known language both stems are there; the shorter one is the safer key.
+        self._emit("word", terms[-1] if code else min(terms, key=len), at)
 
 
 _CLASS_NOUNS: Final = frozenset(
@@ -494,6 +522,12 @@ _CLASS_NOUNS: Final = frozenset(
     "livello categoria fascia serie model modello status stato code codice channel canale hepatitis "
     "epatite plan piano zone zona series option opzione letter lettera".split()
 )
+
+
+def _literal(text: str) -> str:
+    """A quoted value; a quoted sentence loses the comma or full stop that belongs around it."""
+    flat = " ".join(text.split())
+    return flat.rstrip(".,;") if flat.count(" ") > 2 else flat
 
 
 def _is_unit(lex: Lexicon, words: Sequence[str], at: int) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
-from memory_assets.domain.guards.reading import CONTENT, Reading, Token
+from memory_assets.domain.guards.reading import CONTENT, LANGUAGE_CODES, Reading, Token, lexicon
 from memory_assets.domain.guards.symbols import is_acronym_of
 from memory_assets.domain.guards.verdict import Outcome, Verdict, passed
+from memory_assets.domain.text import plain
 
 _HEAD: Final = re.compile(
     r"^\s*(?:note:|nota:|nb:)?\s*(?P<head>[^=:.;]{1,70}?)\s*"
@@ -19,6 +21,10 @@ _HEAD: Final = re.compile(
 _PIVOTS: Final = frozenset(
     "rel:before rel:after rel:minus rel:div rel:since rel:until rel:instead op:> op:< op:>= op:<=".split()
 )
+_GOVERNED: Final = 2
+_TURNED: Final = ({"from", "to"}, {"by", "to"})
+_ITALIAN_ENDINGS: Final = frozenset("oi io ae ea ei ie hi ih".split())
+_ENGLISH_ENDINGS: Final = frozenset(("s", "es", "ies", "ed", "d", ""))
 _SWAP_WORDS: Final = 4
 """A swapped part of at most so many words, in an otherwise equal text, is another concept."""
 _SMALL_EDIT: Final = 2
@@ -61,35 +67,113 @@ def roles(a: Reading, b: Reading) -> Verdict:
         swapped = _swapped(_around(a, pivot), _around(b, pivot))
         if swapped:
             return Verdict(guard, Outcome.MISMATCH, *swapped, f"changed sides of {pivot.split(':')[1]}")
-    left, right = _order(a, b), _order(b, a)
-    keys_a, keys_b = [t.key for t in left], [t.key for t in right]
-    if keys_a == keys_b or _list_sorted(a, left) == _list_sorted(b, right):
+    left, right = _shared(a, b), _shared(b, a)
+    if _orders(a, left) == _orders(b, right):
         return passed(guard)
-    moved = [(x.text, y.text) for x, y in zip(left, right, strict=True) if x.key != y.key]
+    crossed = _crossed(a, left, right)
+    if crossed:
+        return Verdict(guard, Outcome.MISMATCH, *crossed, "changed places")
+    moved = [(x.text, y.text) for x, y in zip(left, right, strict=False) if x.key != y.key]
     return Verdict(
         guard, Outcome.UNSURE, tuple(x for x, _ in moved), tuple(y for _, y in moved), "other order"
     )
 
 
+def direction(a: Reading, b: Reading) -> Verdict:
+    """Which way things go: sold *by* and sold *to* customers, transfers *from* and *to* an account."""
+    guard = "direction"
+    left, right = _ways(a), _ways(b)
+    turned: list[tuple[Token, Token]] = []
+    other: list[tuple[Token, Token]] = []
+    for key in left.keys() & right.keys():
+        x, y = left[key], right[key]
+        if not x.keys() & y.keys():
+            hard = any({p, q} in _TURNED for p in x for q in y)
+            (turned if hard else other).append((next(iter(x.values())), next(iter(y.values()))))
+    found = turned or other
+    if not found:
+        return passed(guard)
+    outcome = Outcome.MISMATCH if turned else Outcome.UNSURE
+    return Verdict(guard, outcome, tuple(x.text for x, _ in found), tuple(y.text for _, y in found))
+
+
 def content(a: Reading, b: Reading) -> Verdict:
     """Content words that only one text has.
 
-    A small part swapped within an otherwise equal text is another concept; words that one text
-    adds may make it say more, and texts that differ widely may still say the same: both are left
-    to a person. Texts of two languages share no words to compare.
+    A small part swapped within an otherwise equal text is another concept. Words that one text
+    adds may make it say more, near forms and synonyms may not mean the same, and texts that differ
+    widely may still say the same: these are left to a person. Texts of two languages share no
+    words to compare.
     """
     guard = "content"
-    there_b, there_a = {t.value for t in b.of("word")}, {t.value for t in a.of("word")}
-    only_a = [t for t in a.of("word") if not _known(t.value, there_b)]
-    only_b = [t for t in b.of("word") if not _known(t.value, there_a)]
-    texts = _shown(only_a), _shown(only_b)
+    words_a, words_b = a.of("word"), b.of("word")
+    only_a = [t for t in words_a if not any(_same_word(t, o, a.language) for o in words_b)]
+    only_b = [t for t in words_b if not any(_same_word(t, o, a.language) for o in words_a)]
     if not only_a and not only_b:
         return passed(guard)
     if a.language and b.language and a.language != b.language:
         return Verdict(guard, Outcome.UNSURE, note="two languages")
-    if only_a and only_b and _is_swap(a, b, {t.value for t in only_a}, {t.value for t in only_b}):
+    texts = _shown(only_a), _shown(only_b)
+    far_a = {t.value for t in only_a if not any(_near(t, o, a) for o in words_b)}
+    far_b = {t.value for t in only_b if not any(_near(t, o, a) for o in words_a)}
+    if far_a and far_b and _is_swap(a, b, far_a, far_b):
         return Verdict(guard, Outcome.MISMATCH, *texts, "swapped within the same text")
     return Verdict(guard, Outcome.UNSURE, *texts)
+
+
+def _ways(reading: Reading) -> dict[str, dict[str, Token]]:
+    """Content → the prepositions that govern it: those right before it, or one word earlier."""
+    found: dict[str, dict[str, Token]] = {}
+    governing: Token | None = None
+    left = 0
+    for token in reading.tokens:
+        if token.kind == "prep":
+            governing, left = token, _GOVERNED
+        elif token.kind not in CONTENT:
+            governing = None
+        elif governing is not None and left and token.clause == governing.clause:
+            found.setdefault(token.key, {}).setdefault(governing.value, governing)
+            left -= 1
+    return found
+
+
+def _same_word(x: Token, y: Token, language: str | None) -> bool:
+    """Equal, or the same word in singular and plural; a stem alone proves nothing.
+
+    Stems are the same for ``tasso`` and ``tassa``, ``market`` and ``marketing``.
+    """
+    if x.value != y.value:
+        return False
+    p, q = fold_word(x.text), fold_word(y.text)
+    if p == q:
+        return True
+    p, q = sorted((p, q), key=len)
+    if language == "it":
+        return p[:-1] == q[: len(p) - 1] and len(q) - len(p) <= 1 and p[-1] + q[-1] in _ITALIAN_ENDINGS
+    return q[len(_common(p, q)) :] in _ENGLISH_ENDINGS and len(p) - len(_common(p, q)) <= 1
+
+
+def fold_word(text: str) -> str:
+    """A word without case, accents, hyphens and possessive."""
+    return plain(text).replace("-", "").strip("'").removesuffix("'s")
+
+
+def _common(p: str, q: str) -> str:
+    n = next((i for i, (c, d) in enumerate(zip(p, q, strict=False)) if c != d), len(p))
+    return p[:n]
+
+
+def _near(x: Token, y: Token, reading: Reading) -> bool:
+    """Whether two words may be forms or synonyms of each other."""
+    if x.value == y.value:
+        return True
+    codes = [reading.language] if reading.language else LANGUAGE_CODES
+    for code in codes:
+        known = lexicon(code).synonyms
+        if x.value in known and known[x.value] == known.get(y.value):
+            return True
+    short, long = sorted((x.value, y.value), key=len)
+    return len(short) >= 5 and len(long) - len(short) <= 3 and long[:5] == short[:5]
 
 
 def _head(reading: Reading) -> list[Token]:
@@ -103,15 +187,6 @@ def _head(reading: Reading) -> list[Token]:
 
 def _shown(tokens: list[Token]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(t.text for t in tokens))
-
-
-def _known(stem: str, there: set[str]) -> bool:
-    """Whether the other text has the word or one of its near forms."""
-    if stem in there:
-        return True
-    if len(stem) < 5:
-        return False
-    return any(len(o) >= 5 and abs(len(o) - len(stem)) <= 3 and o[:5] == stem[:5] for o in there)
 
 
 def _is_swap(a: Reading, b: Reading, only_a: set[str], only_b: set[str]) -> bool:
@@ -136,44 +211,81 @@ def _is_swap(a: Reading, b: Reading, only_a: set[str], only_b: set[str]) -> bool
     return small and bool(replaced) and same >= _SAME_SHARE * max(len(left), len(right))
 
 
-def _around(reading: Reading, pivot: str) -> tuple[set[str], set[str]] | None:
-    """Content on either side of the only pivot of this kind, within its clause and its list."""
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """What stands on either side of a pivot; ``next_to`` holds the nearest token of each side."""
+
+    left: frozenset[str]
+    right: frozenset[str]
+    next_to: tuple[str, str]
+
+
+def _around(reading: Reading, pivot: str) -> _Sides | None:
+    """Content around the only pivot of this kind, within its clause and the list after it."""
     found = [i for i, t in enumerate(reading.tokens) if t.key == pivot]
     if len(found) != 1:
         return None
     at = found[0]
-    clause = reading.tokens[at].clause
+    tokens, clause = reading.tokens, reading.tokens[at].clause
     near = (clause, clause + 1)
-    left = {t.key for t in reading.tokens[:at] if t.kind in CONTENT and t.clause == clause}
-    right = {t.key for t in reading.tokens[at + 1 :] if t.kind in CONTENT and t.clause in near}
-    return left, right
+    left = [t for t in tokens[:at] if t.kind in CONTENT and t.clause == clause]
+    right = [t for t in tokens[at + 1 :] if t.kind in CONTENT and t.clause in near]
+    if not left or not right:
+        return None
+    if pivot.startswith("op:") and "num" in (left[-1].kind, right[0].kind):
+        return None  # a limit may stand before or after what it limits
+    return _Sides(
+        frozenset(t.key for t in left),
+        frozenset(t.key for t in right),
+        (left[-1].key, right[0].key),
+    )
 
 
-def _swapped(
-    a: tuple[set[str], set[str]] | None, b: tuple[set[str], set[str]] | None
-) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+def _swapped(a: _Sides | None, b: _Sides | None) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     if a is None or b is None:
         return None
-    moved_right = (a[0] - a[1]) & (b[1] - b[0])
-    moved_left = (a[1] - a[0]) & (b[0] - b[1])
+    moved_right = (a.left - a.right) & (b.right - b.left)
+    moved_left = (a.right - a.left) & (b.left - b.right)
+    if a.next_to == b.next_to[::-1] and a.next_to[0] != a.next_to[1]:
+        moved_right, moved_left = frozenset(a.next_to[:1]), frozenset(a.next_to[1:])
     if not moved_right or not moved_left:
         return None
     show = [tuple(sorted(k.partition(":")[2] for k in side)) for side in (moved_right, moved_left)]
     return show[0], show[1]
 
 
-def _order(a: Reading, b: Reading) -> list[Token]:
-    """Tokens that both texts hold once, in the order of ``a``."""
-    count_a = _counts(a)
-    count_b = _counts(b)
-    return [t for t in a.content if count_a[t.key] == 1 == count_b.get(t.key, 0)]
+def _shared(a: Reading, b: Reading) -> list[Token]:
+    """Content tokens of ``a`` that ``b`` has too, in order."""
+    there = {t.key for t in b.content}
+    return [t for t in a.content if t.key in there]
 
 
-def _counts(reading: Reading) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for token in reading.content:
-        found[token.key] = found.get(token.key, 0) + 1
-    return found
+def _orders(reading: Reading, tokens: list[Token]) -> tuple[list[str], list[str]]:
+    """The order of first and of last mentions, lists apart: repeating a word changes neither."""
+    first = {t.key: t for t in reversed(tokens)}
+    last = {t.key: t for t in tokens}
+    return (
+        _list_sorted(reading, sorted(first.values(), key=lambda t: t.start)),
+        _list_sorted(reading, sorted(last.values(), key=lambda t: t.start)),
+    )
+
+
+def _crossed(
+    reading: Reading, left: list[Token], right: list[Token]
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The two tokens that changed places, if nothing else differs and something is between them."""
+    if len(left) != len(right):
+        return None
+    moved = [i for i, (x, y) in enumerate(zip(left, right, strict=True)) if x.key != y.key]
+    if len(moved) != 2:
+        return None
+    p, q = moved
+    if left[p].key != right[q].key or left[q].key != right[p].key:
+        return None
+    between = [t for t in reading.tokens if left[p].end <= t.start and t.end <= left[q].start]
+    if not any(t.kind in CONTENT or t.kind in ("prep", "rel", "op", "neg") for t in between):
+        return None
+    return (left[p].text, left[q].text), (right[p].text, right[q].text)
 
 
 def _list_sorted(reading: Reading, tokens: list[Token]) -> list[str]:

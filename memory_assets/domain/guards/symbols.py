@@ -26,8 +26,7 @@ def identifiers(a: Reading, b: Reading) -> Verdict:
     verdict = compare(guard, _identifiers(a, b), _identifiers(b, a))
     if verdict.outcome is Outcome.PASS:
         return verdict
-    short_a, short_b = _short(verdict.only_a), _short(verdict.only_b)
-    if short_a == short_b:
+    if verdict.only_a and all(any(_may_be(x, y) for y in verdict.only_b) for x in verdict.only_a):
         return Verdict(guard, Outcome.UNSURE, verdict.only_a, verdict.only_b, "case or prefix differs")
     return verdict
 
@@ -89,8 +88,10 @@ def _identifiers(a: Reading, b: Reading) -> dict[str, str]:
     }
 
 
-def _short(found: Iterable[str]) -> set[str]:
-    return {name.strip("`").rsplit(".", 1)[-1].casefold() for name in found}
+def _may_be(x: str, y: str) -> bool:
+    """Whether two names differ in case only, or one of them leaves its table out."""
+    p, q = x.strip("`").casefold(), y.strip("`").casefold()
+    return p == q or p.endswith("." + q) or q.endswith("." + p)
 
 
 def _codes(a: Reading, b: Reading) -> dict[str, str]:

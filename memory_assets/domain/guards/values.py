@@ -88,7 +88,8 @@ def operators(a: Reading, b: Reading) -> Verdict:
         if x == y:
             continue
         soft = all(o.endswith("~") or o in ("", "between") for o in ops_a | ops_b)
-        if soft and (not x or not y or "between" in x | y):
+        loose = "between" in x | y and x | y <= {"between", ">=", "<="}
+        if loose or (soft and (not x or not y)):
             unsure = True
         else:
             wrong_a.append(f"{'/'.join(sorted(x)) or '='} {text_a}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from memory_assets.domain.guards.reading import CONTENT, Reading, Token, lexicon
+from memory_assets.domain.guards.lexicon import Lexicon
+from memory_assets.domain.guards.reading import CONTENT, LANGUAGE_CODES, Reading, Token, lexicon
 from memory_assets.domain.guards.verdict import Outcome, Verdict, compare, passed
 
 _OPPOSITE_CONCEPTS: Final = (
@@ -37,6 +38,9 @@ def negation(a: Reading, b: Reading) -> Verdict:
         extra = [t for t in more if _absent(a if more is left else b, other, t)]
         if len(extra) >= len(more) - len(less):
             return Verdict(guard, Outcome.UNSURE, *texts, "a clause that the other text lacks")
+        fewer = b if more is left else a
+        if sum(t.value == "minus" for t in fewer.of("rel")) >= len(more) - len(less):
+            return Verdict(guard, Outcome.UNSURE, *texts, "one says excluding, one says net of")
         if (len(more) - len(less)) % 2 and _booleans_differ(a, b):
             return Verdict(guard, Outcome.UNSURE, *texts, "the booleans differ too, so perhaps equal")
         return Verdict(guard, Outcome.MISMATCH, *texts)
@@ -110,22 +114,41 @@ def polarity(a: Reading, b: Reading) -> Verdict:
         for p, q in ((x, y), (y, x)):
             if p in mine and q in theirs and p not in theirs and q not in mine:
                 return Verdict(guard, Outcome.MISMATCH, (mine[p].text,), (theirs[q].text,))
+    sides_a, sides_b = _sides(a), _sides(b)
+    for axis in sides_a.keys() & sides_b.keys():
+        x, y = sides_a[axis], sides_b[axis]
+        if not x.keys() & y.keys():
+            return Verdict(guard, Outcome.MISMATCH, tuple(x.values()), tuple(y.values()), axis)
     left = [t for k, t in mine.items() if t.kind == "word" and k not in theirs]
     right = [t for k, t in theirs.items() if t.kind == "word" and k not in mine]
-    codes = {c for c in (a.language, b.language) if c} or {"en", "it"}
     for p_token in left:
         for q_token in right:
-            if any(_opposite(code, p_token, q_token) for code in codes):
+            if _negates(p_token.text, q_token.text, _lexicons(a, b)):
                 return Verdict(guard, Outcome.MISMATCH, (p_token.text,), (q_token.text,))
     return passed(guard)
 
 
-def _opposite(code: str, x: Token, y: Token) -> bool:
-    known = lexicon(code)
-    if y.value in known.opposites.get(x.value, ()) or x.value in known.opposites.get(y.value, ()):
-        return True
-    short, long = sorted((x.text.lower(), y.text.lower()), key=len)
-    return len(short) >= 4 and any(long == p + short for p in known.negative_prefixes)
+def _lexicons(*readings: Reading) -> list[Lexicon]:
+    codes = {r.language for r in readings if r.language}
+    return [lexicon(c) for c in sorted(codes or LANGUAGE_CODES)]
+
+
+def _sides(reading: Reading) -> dict[str, dict[int, str]]:
+    """Axis of opposition → side → the word of the text that stands there."""
+    found: dict[str, dict[int, str]] = {}
+    for token in reading.of("word"):
+        for known in _lexicons(reading):
+            for axis, side in known.opposites.get(token.value, ()):
+                found.setdefault(axis, {}).setdefault(side, token.text)
+    return found
+
+
+def _negates(x: str, y: str, known: list[Lexicon]) -> bool:
+    """Whether one word is the other behind a negative prefix: active, inactive."""
+    short, long = sorted((x.lower(), y.lower()), key=len)
+    return len(short) >= 4 and any(
+        long == prefix + short for lex in known for prefix in lex.negative_prefixes
+    )
 
 
 def _negations(reading: Reading) -> list[Token]:

@@ -1,4 +1,4 @@
-"""2,500 real sessions and what each amounts to; skipped where the data set is not at hand."""
+"""A session's line; and what 2,500 real sessions amount to, where the data set is at hand."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from memory_assets.pipeline.decide import current_decisions, decide, replay_even
 from memory_assets.pipeline.ingest import IngestResult, current_events, ingest
 from memory_assets.pipeline.session_view import session_line
 from memory_assets.storage.parts import DerivedTables
+from tests.building import close, note, replay, row
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 LEDGERS = Path(os.environ.get("MEMORY_ASSETS_TEST_DATA", BESIDE)) / "bird_ledgers"
 TRUTH = LEDGERS / "truth.jsonl"
 
-pytestmark = pytest.mark.skipif(
+needs_data = pytest.mark.skipif(
     not TRUTH.is_file(),
     reason="no bird_ledgers/truth.jsonl: set MEMORY_ASSETS_TEST_DATA to the data folder, or put it "
     "at ../shared/data beside the checkout",
@@ -44,6 +45,29 @@ def _night(tmp_path_factory: pytest.TempPathFactory) -> tuple[DerivedTables, Ing
     return derived, result
 
 
+def test_a_line_holds_what_a_reviewer_needs() -> None:
+    """Refs of what holds, of each verdict, and of what is still offered, companion rows as -N."""
+    session = replay(
+        [row(1), row(2), row(3), row(4, subject="dim_time"), row(5, subject="t"), close(6)],
+        [
+            note(1, "memory_promoted", "seq:1", after_seq=6),
+            note(2, "memory_promotion_declined", "seq:2", after_seq=6),
+            note(3, "decision_withdrawn", "seq:5", after_seq=6),
+            row(4, after_seq=6),
+        ],
+    )
+    assert session_line(session, session_schema_names(session), "clinic", "s1") == {
+        "tenant_id": "clinic",
+        "session_id": "s1",
+        "closed": True,
+        "in_force": [1, 2, 3, 4, -4],
+        "promoted": [1],
+        "declined": [2],
+        "to_review": [-4, 3],
+    }
+
+
+@needs_data
 def test_the_ledgers_are_sound(
     night: tuple[DerivedTables, IngestResult], truth: dict[tuple[str, str], Line]
 ) -> None:
@@ -54,6 +78,7 @@ def test_the_ledgers_are_sound(
     assert result.open_sessions == sum(not t["closed"] for t in truth.values()) > 0
 
 
+@needs_data
 def test_every_session_amounts_to_its_truth(
     night: tuple[DerivedTables, IngestResult], truth: dict[tuple[str, str], Line]
 ) -> None:
@@ -71,6 +96,7 @@ def test_every_session_amounts_to_its_truth(
     assert found.keys() == truth.keys()
 
 
+@needs_data
 def test_the_decisions_table_says_the_same(
     night: tuple[DerivedTables, IngestResult], truth: dict[tuple[str, str], Line]
 ) -> None:
@@ -96,6 +122,7 @@ def test_the_decisions_table_says_the_same(
         assert refs(where) == {k: t[name] for k, t in truth.items() if t[name]}
 
 
+@needs_data
 def test_a_second_night_reads_nothing(night: tuple[DerivedTables, IngestResult]) -> None:
     """The same folder again: no file is opened, no row is new, no session replayed."""
     derived, first = night

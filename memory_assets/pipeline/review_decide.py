@@ -1,0 +1,296 @@
+"""Recording what a reviewer decides: judged first, then appended to the review file."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import polars as pl
+
+from memory_assets.domain.review import (
+    Edit,
+    ReviewDecision,
+    ReviewVerdict,
+    line_refusal,
+    reviewer_refusal,
+)
+from memory_assets.domain.schemas import PROMOTION_KEY
+from memory_assets.domain.visibility import Principal, rule_for
+from memory_assets.errors import AccessDenied, UsageError
+from memory_assets.pipeline.consolidate import Assessment
+from memory_assets.pipeline.review_apply import Judge
+from memory_assets.pipeline.review_items import (
+    ItemRange,
+    ItemRef,
+    Named,
+    ProposalRef,
+    SessionItems,
+    item_id,
+)
+from memory_assets.pipeline.workspace import Workspace
+from memory_assets.storage.review_log import (
+    ReviewLine,
+    append_review_decisions,
+    read_review_log,
+)
+
+WAITING: Final = ("review", "deferred")
+_TICK: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a reviewer says about the items that are named with it."""
+
+    verdict: ReviewVerdict
+    reason: str = ""
+    edited: Edit | None = None
+    memory_id: str | None = None
+    seen: Mapping[str, str] = field(default_factory=dict)
+    """Item id → content hash that the reviewer saw; an item without one is taken as it is now."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedVerdict:
+    """A verdict that was not recorded, and why; the others were."""
+
+    item_id: str
+    code: str
+    reason: str
+
+    def to_dict(self) -> dict[str, str]:
+        """The refusal as JSON."""
+        return {"item_id": self.item_id, "code": self.code, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What is on record now, and what was refused."""
+
+    recorded: tuple[ReviewLine, ...]
+    refused: tuple[RefusedVerdict, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as ``--json`` prints it."""
+        return {
+            "recorded": [line_dict(line) for line in self.recorded],
+            "refused": [refused.to_dict() for refused in self.refused],
+            "notes": list(self.notes),
+        }
+
+
+def line_dict(line: ReviewLine) -> dict[str, Any]:
+    """A line of the review file as JSON, with the id of its item."""
+    found: dict[str, Any] = {
+        "item_id": line_item(line),
+        "verdict": line.verdict,
+        "reviewer": line.reviewer,
+        "decided_at": line.decided_at.isoformat(),
+        "reason": line.reason,
+        "content_sha256": line.content_sha256,
+    }
+    if isinstance(line, ReviewDecision):
+        edit = line.edited
+        found["memory_id"] = line.memory_id
+        found["edited"] = (
+            None
+            if edit is None
+            else {"subject": edit.subject, "detail": edit.detail, "rationale": edit.rationale}
+        )
+    return found
+
+
+def line_item(line: ReviewLine) -> str:
+    """The id of the item that a line is about."""
+    if isinstance(line, ReviewDecision):
+        return item_id(*line.key)
+    return f"{line.tenant_id}/{line.proposal}"
+
+
+def default_reviewer() -> str:
+    """The user of the operating system; empty when it has no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return ""
+
+
+def require_reviewer(reviewer: str | None) -> str:
+    """The reviewer's name, when a person may bear it.
+
+    Raises:
+        AccessDenied: nobody is named, or an agent is.
+    """
+    name = (reviewer or "").strip()
+    why = reviewer_refusal(name)
+    if why is not None:
+        raise AccessDenied(
+            f"{why[1]}.".capitalize() if not name else f"{why[1]}.",
+            remedy="name the person who decides with --reviewer or MEMORY_ASSETS_REVIEWER.",
+        )
+    return name
+
+
+class ReviewDesk:
+    """Records one reviewer's verdicts on what one principal may see."""
+
+    def __init__(
+        self, workspace: Workspace, principal: Principal, reviewer: str, *, now: datetime
+    ) -> None:
+        """``reviewer`` is checked here.
+
+        Raises:
+            AccessDenied: the reviewer is no person.
+        """
+        self.workspace = workspace
+        self.principal = principal
+        self.reviewer = require_reviewer(reviewer)
+        self.now = now
+        self._assessment: Assessment | None = None
+
+    @property
+    def assessment(self) -> Assessment:
+        """Where every clarification stands; read once per desk."""
+        if self._assessment is None:
+            self._assessment = self.workspace.assess(now=self.now)
+        return self._assessment
+
+    def decide(self, named: Iterable[Named], verdict: Verdict) -> Decided:
+        """Records the verdict on every named item that may have it; the others are refused singly.
+
+        Durable once this returns. Nothing is published by it: the next run applies it.
+
+        Raises:
+            UsageError: nothing was named, or an edit was meant for several items.
+            AccessDenied, UnknownTenantError: the principal may not review that tenant.
+        """
+        rows, refused = self._resolve(named)
+        if verdict.edited is not None and len(rows) > 1:
+            raise UsageError(
+                "One wording cannot fit several items.", remedy="name one item with an edit."
+            )
+        times = self._times(rows)
+        judge = Judge(
+            self.workspace.registry(), self.workspace.schema_names, rows, now=self.now
+        )
+        recorded = []
+        notes = []
+        for row in rows:
+            line = self._line(row, verdict, times[_key(row)])
+            why = self._refusal(judge, row, line)
+            if why is not None:
+                refused.append(RefusedVerdict(item_id(*line.key), *why))
+                continue
+            recorded.append(line)
+            if row["route"] == "open" and verdict.verdict == "accept":
+                notes.append(f"{item_id(*line.key)} is applied once its session is finished")
+        append_review_decisions(self.workspace.home.review_decisions, recorded)
+        return Decided(tuple(recorded), tuple(refused), tuple(notes))
+
+    def undo(self) -> Decided:
+        """Takes back this reviewer's last verdict that still stands: its item waits again.
+
+        Raises:
+            UsageError: there is nothing to take back.
+        """
+        log = read_review_log(self.workspace.home.review_decisions)
+        latest: dict[Any, ReviewLine] = {}
+        for _, line in sorted(log.lines(), key=lambda n: (n[1].decided_at.timestamp(), n[0])):
+            if line_refusal(line, now=self.now) is None:
+                latest.pop(line.key, None)
+                latest[line.key] = line
+        mine = [
+            line
+            for line in latest.values()
+            if line.reviewer.strip() == self.reviewer and line.verdict != "reopen"
+        ]
+        if not mine:
+            raise UsageError(
+                f"{self.reviewer} has no verdict to take back.",
+                remedy="`memory-assets review list --state all` shows every item.",
+            )
+        last = mine[-1]
+        if not isinstance(last, ReviewDecision):
+            return self.decide([ProposalRef(*last.key)], Verdict("reopen"))
+        return self.decide([ItemRef(*last.key)], Verdict("reopen"))
+
+    def _resolve(
+        self, named: Iterable[Named]
+    ) -> tuple[list[dict[str, Any]], list[RefusedVerdict]]:
+        rows: dict[Any, dict[str, Any]] = {}
+        refused = []
+        for one in dict.fromkeys(named):
+            if isinstance(one, ProposalRef):
+                refused.append(RefusedVerdict(str(one), *_UNKNOWN))
+                continue
+            found = self._rows(one)
+            rows |= {_key(row): row for row in found}
+            if not found:
+                why = _UNKNOWN if isinstance(one, ItemRef) else _NOTHING_WAITS
+                refused.append(RefusedVerdict(str(one), *why))
+        return list(rows.values()), refused
+
+    def _rows(self, one: ItemRef | ItemRange | SessionItems) -> list[dict[str, Any]]:
+        """Rows of the assessment that are meant; those the principal may not see do not exist."""
+        rule = rule_for(self.principal, one.tenant_id, "review")
+        routes = self.assessment.routes.filter(
+            pl.col("tenant_id") == one.tenant_id, pl.col("session_id") == one.session_id
+        )
+        if isinstance(one, ItemRef):
+            routes = routes.filter(
+                pl.col("decision_seq") == one.decision_seq, pl.col("fact_no") == one.fact_no
+            )
+        else:
+            waits = self.assessment.candidates.select(PROMOTION_KEY)
+            routes = routes.join(waits, on=PROMOTION_KEY, how="semi")
+        found = [row for row in routes.to_dicts() if rule.allows(row)]
+        if isinstance(one, ItemRange):
+            found = [row for row in found if one.holds(row["decision_seq"])]
+        return found
+
+    def _times(self, rows: Sequence[Mapping[str, Any]]) -> dict[Any, datetime]:
+        """When each verdict is given: after every earlier one on the same item that counts."""
+        keys = {_key(row) for row in rows}
+        times = dict.fromkeys(keys, self.now)
+        for _, line in read_review_log(self.workspace.home.review_decisions).decisions:
+            if line.key in keys and line_refusal(line, now=self.now) is None:
+                times[line.key] = max(times[line.key], line.decided_at + _TICK)
+        return times
+
+    def _line(self, row: Mapping[str, Any], verdict: Verdict, when: datetime) -> ReviewDecision:
+        key = _key(row)
+        return ReviewDecision(
+            tenant_id=key[0],
+            session_id=key[1],
+            decision_seq=key[2],
+            fact_no=key[3],
+            verdict=verdict.verdict,
+            reviewer=self.reviewer,
+            decided_at=when,
+            content_sha256=verdict.seen.get(item_id(*key)) or row["content_sha256"] or "none",
+            reason=verdict.reason,
+            edited=verdict.edited,
+            memory_id=verdict.memory_id,
+        )
+
+    def _refusal(
+        self, judge: Judge, row: Mapping[str, Any], line: ReviewDecision
+    ) -> tuple[str, str] | None:
+        """Why this verdict would not be applied: asked of the applier itself."""
+        settled = row["settled_in"]
+        if settled is not None:
+            what = f"it is {settled} already" if settled else "it was removed for good"
+            return "already-published", what
+        return judge.refusal(line, row)
+
+
+_UNKNOWN: Final = ("unknown-item", "there is no such item as of the last night")
+_NOTHING_WAITS: Final = ("nothing-waits", "nothing of this waits for a reviewer")
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, str, int, int]:
+    return (row["tenant_id"], row["session_id"], row["decision_seq"], row["fact_no"])
