@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 HOME_ABS := $(abspath $(HOME_DIR))
-export DAGSTER_HOME := $(HOME_ABS)/dagster
+DAGSTER_DIR := $(HOME_ABS)/dagster
 
 .DEFAULT_GOAL := help
 .PHONY: help setup nightly ui test lint bench crash clean
@@ -23,12 +23,12 @@ help: ## list the targets
 setup: $(VENV)/.ready ## build .venv (downloads once; at once when nothing changed)
 	@:
 
-nightly: $(VENV)/.ready $(HOME_DIR)/ledgers $(DAGSTER_HOME)/dagster.yaml ## run the nightly job on the sample ledgers
-	@$(BIN)/memory-assets nightly --ledgers $(HOME_DIR)/ledgers --home $(HOME_DIR)
+nightly: $(VENV)/.ready $(HOME_DIR)/ledgers $(DAGSTER_DIR)/dagster.yaml ## run the nightly job on the sample ledgers
+	@DAGSTER_HOME=$(DAGSTER_DIR) $(BIN)/memory-assets nightly --ledgers $(HOME_DIR)/ledgers --home $(HOME_DIR)
 
-ui: $(VENV)/.ready $(HOME_DIR)/ledgers $(DAGSTER_HOME)/dagster.yaml ## open the Dagster UI on the same home
-	@MEMORY_ASSETS_HOME=$(HOME_ABS) MEMORY_ASSETS_LEDGERS=$(HOME_ABS)/ledgers \
-	  $(BIN)/dagster dev --workspace workspace.yaml
+ui: $(VENV)/.ready $(HOME_DIR)/ledgers $(DAGSTER_DIR)/dagster.yaml ## open the Dagster UI on the same home
+	@DAGSTER_HOME=$(DAGSTER_DIR) MEMORY_ASSETS_HOME=$(HOME_ABS) \
+	  MEMORY_ASSETS_LEDGERS=$(HOME_ABS)/ledgers $(BIN)/dagster dev --workspace workspace.yaml
 
 test: $(VENV)/.ready ## run the test suite
 	@$(BIN)/python -m pytest -q -n 2
@@ -40,13 +40,13 @@ lint: $(VENV)/.ready ## ruff, mypy and the import contracts
 	@$(BIN)/lint-imports --no-logo
 
 bench: $(VENV)/.ready ## measure parsing, the second night and throughput
-	@$(BIN)/python -m tests.benches
+	@$(BIN)/python -m tests.benches.bench_nightly
 
 crash: $(VENV)/.ready ## kill publications at random and check what remains
 	@$(BIN)/python -m tests.crash
 
-clean: ## remove caches and the sample home; .venv stays
-	@rm -rf $(HOME_DIR) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+clean: ## remove caches and the default home .home; .venv stays
+	@rm -rf .home .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
 	@find memory_assets tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -72,6 +72,6 @@ $(VENV)/.ready: pyproject.toml $(VENV)/.torch-$(TORCH)
 $(HOME_DIR)/ledgers: | $(VENV)/.ready
 	@$(BIN)/memory-assets samples $(HOME_DIR) >/dev/null
 
-$(DAGSTER_HOME)/dagster.yaml: dagster.yaml
-	@mkdir -p $(DAGSTER_HOME)
+$(DAGSTER_DIR)/dagster.yaml: dagster.yaml
+	@mkdir -p $(DAGSTER_DIR)
 	@cp dagster.yaml $@

@@ -7,6 +7,7 @@
     │   ├── SettingsError                       a setting or tenants.toml is not valid
     │   ├── UnknownTenantError                  no tenant was named, or nothing is known of it
     │   ├── AccessDenied                        the principal may not read this, or not in this way
+    │   ├── ReviewRefused                       verdicts that cannot count; the others are on record
     │   ├── UnknownSessionError                 no such session in the ledgers
     │   ├── UnknownMemoryError                  no such memory in the registry
     │   └── UnknownGeneration                   not published, not kept, or destroyed
@@ -90,6 +91,12 @@ class AccessDenied(UsageError):
     """The principal's persona may not read this, or not in this way. Denied by default."""
 
     code = "access-denied"
+
+
+class ReviewRefused(UsageError):
+    """Some verdicts cannot count (changed, not offered, decided); the others are on record."""
+
+    code = "review-refused"
 
 
 class UnknownSessionError(UsageError):

@@ -13,7 +13,9 @@ from memory_assets.cli import (
     quarantine,
     recover,
     registry,
+    review,
     samples,
+    summary,
     version,
 )
 
@@ -37,6 +39,8 @@ def build() -> typer.Typer:
     for module in (
         nightly,
         decisions,
+        review,
+        summary,
         registry,
         history,
         quarantine,

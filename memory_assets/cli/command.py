@@ -110,6 +110,13 @@ def command(
     return decorate
 
 
+def group(app: typer.Typer, name: str, help: str) -> typer.Typer:
+    """A group of commands, added to the application."""
+    made = typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=None)
+    app.add_typer(made, name=name)
+    return made
+
+
 @dataclass(frozen=True)
 class Declared:
     """What was said when a command was declared; the attribute ``declared`` of its callback."""

@@ -174,7 +174,7 @@ def _command(path: str, command: Any) -> Iterator[str]:
 def _options(options: list[Any]) -> Iterator[str]:
     yield from ("| option | meaning |", "|---|---|")
     for option in options:
-        value = "" if option.is_flag else " " + option.metavar.replace("|", "\\|")
+        value = "" if option.is_flag else " " + (option.metavar or "VALUE").replace("|", "\\|")
         name = ", ".join(option.opts) + value
         notes = [option.help or ""]
         if option.required:

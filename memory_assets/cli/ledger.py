@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memory_assets.cli.command import Run, command
+from memory_assets.cli.command import Run, command, group
 from memory_assets.cli.output import View, text
 
 if TYPE_CHECKING:
@@ -29,10 +29,9 @@ class Origin(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Adds the group of commands."""
-    group = typer.Typer(help="Check ledgers, and say how they are written.", no_args_is_help=True)
-    app.add_typer(group, name="ledger")
+    ledger = group(app, "ledger", "Check ledgers, and say how they are written.")
 
-    @command(group, "lint", lists=True)
+    @command(ledger, "lint", lists=True)
     def lint(
         run: Run,
         path: Annotated[
@@ -54,7 +53,7 @@ def register(app: typer.Typer) -> None:
             exit_code=0 if found.ok else LINT_FAILED,
         )
 
-    @command(group, "schema")
+    @command(ledger, "schema")
     def schema(
         run: Run,
         file: Annotated[

@@ -33,4 +33,4 @@ def register(app: typer.Typer) -> None:
 
         who = principal(tenant, persona, as_user, own_client)
         serve(McpTools(run.workspace, who, session))
-        return View(None, lambda out: None, silent=True)
+        return View({}, lambda out: None)

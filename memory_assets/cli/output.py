@@ -28,10 +28,14 @@ class View:
     failure: MemoryAssetsError | None = None
     """What went wrong although there is a result: told on stderr, and it sets the exit code."""
     exit_code: int = 0
+    silent: bool = False
+    """Nothing is printed: the command has spoken on stdout itself."""
 
 
 def show(view: View, *, as_json: bool, as_lines: bool) -> None:
     """Prints a view: one JSON value, one JSON object per line, or text for people."""
+    if view.silent:
+        return
     if as_lines:
         for row in view.data if view.rows is None else view.rows:
             sys.stdout.write(_line(row))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memory_assets.cli.command import Run, Tenant, command
+from memory_assets.cli.command import Run, Tenant, command, group
 from memory_assets.cli.output import View, table, text
 
 if TYPE_CHECKING:
@@ -18,12 +18,9 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Adds the group of commands."""
-    group = typer.Typer(
-        help="Look at ledger lines that the last night refused.", no_args_is_help=True
-    )
-    app.add_typer(group, name="quarantine")
+    quarantine = group(app, "quarantine", "Look at ledger lines that the last night refused.")
 
-    @command(group, "list", lists=True)
+    @command(quarantine, "list", lists=True)
     def list_(run: Run, tenant: Tenant = None) -> View:
         """List the refused lines with their reasons; without --tenant those of all tenants."""
         from memory_assets.pipeline.quarantine import refused_lines
@@ -31,7 +28,7 @@ def register(app: typer.Typer) -> None:
         found = refused_lines(run.workspace, tenant_id=tenant)
         return View([line.to_dict() for line in found], lambda out: _listing(out, found))
 
-    @command(group, "show")
+    @command(quarantine, "show")
     def show(
         run: Run,
         place: Annotated[

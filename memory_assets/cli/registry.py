@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memory_assets.cli.command import Run, Tenant, command
+from memory_assets.cli.command import Run, Tenant, command, group
 from memory_assets.cli.output import View, table, text
 from memory_assets.domain.reasons import in_words
 
@@ -31,10 +31,9 @@ MemoryId = Annotated[str, typer.Argument(metavar="MEMORY", help="The memory, suc
 
 def register(app: typer.Typer) -> None:
     """Adds the group of commands."""
-    group = typer.Typer(help="Look at the published registry of a tenant.", no_args_is_help=True)
-    app.add_typer(group, name="registry")
+    registry = group(app, "registry", "Look at the published registry of a tenant.")
 
-    @command(group, "list", lists=True)
+    @command(registry, "list", lists=True)
     def list_(
         run: Run,
         tenant: Tenant = None,
@@ -62,7 +61,7 @@ def register(app: typer.Typer) -> None:
         )
         return View(found.to_dict(), lambda out: _listing(out, found), rows=found.memories)
 
-    @command(group, "show")
+    @command(registry, "show")
     def show(run: Run, memory: MemoryId, tenant: Tenant = None) -> View:
         """Show one memory in full."""
         from memory_assets.pipeline.browse import show_memory

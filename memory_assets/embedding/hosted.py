@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import threading
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -66,6 +67,7 @@ class HostedEmbedder(BaseEmbedder):
         self._wall_clock = wall_clock
         self._verified = False
         self._usage = Usage()
+        self._lock = threading.Lock()
 
     @abstractmethod
     def _body(self, texts: Sequence[str], kind: TextKind) -> dict[str, Any]:
@@ -211,13 +213,14 @@ class HostedEmbedder(BaseEmbedder):
             raise
         finally:
             self.budget.settle(most, dollars)
-            u = self._usage
-            self._usage = Usage(
-                u.requests + 1,
-                u.texts + (len(texts) if tokens else 0),
-                u.tokens + tokens,
-                u.dollars + dollars,
-            )
+            with self._lock:
+                u = self._usage
+                self._usage = Usage(
+                    u.requests + 1,
+                    u.texts + (len(texts) if tokens else 0),
+                    u.tokens + tokens,
+                    u.dollars + dollars,
+                )
 
     def _rows(self, answer: dict[str, Any], count: int) -> Vectors:
         """The answer's vectors in the order of the request.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -114,6 +115,7 @@ class JsonEndpoint:
         self._timeout = timeout
         self._clock = clock
         self._wall_clock = wall_clock
+        self._lock = threading.Lock()
         self._client: httpx2.Client | None = None
 
     @property
@@ -133,11 +135,13 @@ class JsonEndpoint:
         if self._needs_key and not self._key.is_set:
             raise self._no_entry(f"{self.name} needs an API key, and none is set.")
         headers = self._key.header()
-        if self._client is None:
-            self._client = httpx2.Client(timeout=self._timeout)
+        with self._lock:
+            if self._client is None:
+                self._client = httpx2.Client(timeout=self._timeout)
+            client = self._client
         # Foreign exceptions hold the request, and it holds the key: none is let out, or chained.
         try:
-            with self._client.stream("POST", self.url, json=body, headers=headers) as response:
+            with client.stream("POST", self.url, json=body, headers=headers) as response:
                 content = self._read(response, most_bytes)
         except httpx2.TimeoutException:
             problem: EmbeddingError = self._timed_out()
@@ -191,14 +195,13 @@ class JsonEndpoint:
         )
 
     def _parsed(self, content: bytes) -> dict[str, Any]:
-        try:
-            answer = json.loads(content)
-        except ValueError:
+        answer = _from_json(content)
+        if answer is _NO_JSON:
             raise UnusableAnswer(
                 f"{self.name} answered with JSON that is cut off or malformed.",
                 where=self.where,
                 remedy="The next run tries again; a proxy in between may cut answers.",
-            ) from None
+            )
         if not isinstance(answer, dict):
             raise ProviderRejected(
                 f"{self.name} answered with something that is no JSON object.",
@@ -258,12 +261,20 @@ def _joined(base_url: str, path: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + path, parts.query, ""))
 
 
+_NO_JSON = object()
+
+
+def _from_json(content: bytes) -> Any:
+    """The value, or ``_NO_JSON``; the decoder's own error would carry the content along."""
+    try:
+        return json.loads(content)
+    except ValueError:
+        return _NO_JSON
+
+
 def _complaint(content: bytes) -> tuple[str, str]:
     """(code, message) of an error answer, in the forms that the services use."""
-    try:
-        answer = json.loads(content)
-    except ValueError:
-        return "", ""
+    answer = _from_json(content)
     if not isinstance(answer, dict):
         return "", ""
     error = answer.get("error", answer)

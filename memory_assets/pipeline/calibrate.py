@@ -11,8 +11,11 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from memory_assets.domain.ports import Embedder, VectorCache, Vectors
 from memory_assets.domain.ranking import Calibration
 from memory_assets.domain.text import fold_query
+from memory_assets.embedding.through_cache import embed_through_cache
+from memory_assets.errors import EmbeddingError
 from memory_assets.storage.index_pinned import PinnedIndex
 from memory_assets.storage.index_schema import equals, row_key
 
@@ -22,19 +25,23 @@ ENOUGH: Final = 20
 """Memories below which the defaults are kept: a handful says nothing about unrelated texts."""
 
 
-def calibrate(index: PinnedIndex, active: pl.DataFrame) -> Calibration:
+def calibrate(
+    index: PinnedIndex, active: pl.DataFrame, embedder: Embedder, cache: VectorCache
+) -> Calibration:
     """The calibration of one index version.
 
-    Cosine: what two memories picked at random have counts as nothing, and equal texts as one. Text:
-    the score of the best other memory, for questions that memories came from, counts as one half.
+    Cosine: what a question and a memory picked at random have counts as nothing, equal texts count
+    as one. Questions and not memories, since models that know the two apart put them at other
+    distances. Text: the score of the best memory from another session, for questions that memories
+    came from, counts as one half.
     """
     default = Calibration()
     if active.height < ENOUGH:
         return default
     sample = _sample(active)
-    keys = [row_key(*key) for key in sample.select("tenant_id", "memory_id").iter_rows()]
-    low = _unrelated_cosine(index, keys)
-    k = _usual_text_score(index, sample, active)
+    asked = sample.head(ASKED)
+    low = _unrelated_cosine(index, sample, asked, embedder, cache)
+    k = _usual_text_score(index, asked, active)
     return Calibration(
         text_k=default.text_k if k is None else k,
         cosine_low=default.cosine_low if low is None else low,
@@ -46,34 +53,53 @@ def _sample(active: pl.DataFrame) -> pl.DataFrame:
     """The memories whose key's hash is smallest: at random, but the same ones next time."""
     keys = active.select(pl.concat_str("tenant_id", "memory_id", separator="/")).to_series()
     digests = [hashlib.sha256(key.encode()).hexdigest() for key in keys.to_list()]
-    return (
-        active.with_columns(pl.Series("_digest", digests)).sort("_digest").head(SAMPLED)
+    ordered = active.with_columns(pl.Series("digest", digests)).sort("digest").head(SAMPLED)
+    question = pl.col("question_context").str.strip_chars()
+    return ordered.with_columns(
+        pl.when(question != "").then(question).otherwise(pl.col("subject")).alias("question")
     )
 
 
-def _unrelated_cosine(index: PinnedIndex, keys: list[str]) -> float | None:
-    _, vectors = index.vectors(keys)
-    if len(vectors) < ENOUGH:
+def _unrelated_cosine(
+    index: PinnedIndex,
+    sample: pl.DataFrame,
+    asked: pl.DataFrame,
+    embedder: Embedder,
+    cache: VectorCache,
+) -> float | None:
+    keys = [row_key(*key) for key in sample.select("tenant_id", "memory_id").iter_rows()]
+    _, memories = index.vectors(keys)
+    if len(memories) < ENOUGH:
         return None
-    pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
-    return round(float(np.median(pairs)), 4)
+    questions = _embedded(asked["question"].to_list(), embedder, cache)
+    if questions is None:
+        return None
+    return round(float(np.median(questions @ memories.T)), 4)
+
+
+def _embedded(texts: list[str], embedder: Embedder, cache: VectorCache) -> Vectors | None:
+    """The vectors of the questions; None when the model cannot be had just now."""
+    try:
+        vectors, _ = embed_through_cache(embedder, cache, texts, kind="query", allow_missing=True)
+    except EmbeddingError:
+        return None
+    present = vectors[np.isfinite(vectors).all(axis=1)]
+    return present if len(present) else None
 
 
 def _usual_text_score(
-    index: PinnedIndex, sample: pl.DataFrame, active: pl.DataFrame
+    index: PinnedIndex, asked: pl.DataFrame, active: pl.DataFrame
 ) -> float | None:
     """The median over questions of the best score in the tenant that is not of the own session."""
     sessions = active.select(
         pl.concat_str("tenant_id", "memory_id", separator="/").alias("row_key"), "session_id"
     )
     best = []
-    for row in sample.head(ASKED).iter_rows(named=True):
-        asked = row["question_context"] or row["subject"]
-        where = equals("tenant_id", row["tenant_id"])
-        found = index.text_search(fold_query(asked), 20, where)
-        others = found.join(sessions, on="row_key").filter(
-            pl.col("session_id") != row["session_id"]
-        )
+    for tenant, session, question in asked.select(
+        "tenant_id", "session_id", "question"
+    ).iter_rows():
+        found = index.text_search(fold_query(question), 20, equals("tenant_id", tenant))
+        others = found.join(sessions, on="row_key").filter(pl.col("session_id") != session)
         if others.height:
-            best.append(float(others["bm25"].max()))  # type: ignore[arg-type]
+            best.append(others["bm25"].to_numpy().max())
     return round(float(np.median(best)), 3) if len(best) >= ENOUGH // 2 else None

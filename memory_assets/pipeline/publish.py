@@ -202,7 +202,8 @@ class Publisher:
     ) -> Generation:
         number = current.number + 1
         with self._timed("calibrate"):
-            ranking = calibrate(stage.index.pin(sync.version), active)
+            pinned = stage.index.pin(sync.version)
+            ranking = calibrate(pinned, active, self.embedder, self.cache)
         return Generation(
             number=number,
             parent=current.number or None,

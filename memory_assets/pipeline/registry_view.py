@@ -114,10 +114,11 @@ class RegistryView:
 
     def superseded(self) -> pl.DataFrame:
         """tenant_id, memory_id, superseded_by of memories that another one replaced."""
-        if self.supersessions.is_empty():
-            return pl.DataFrame(schema=dict.fromkeys([*_ID, "superseded_by"], pl.String))
-        rows = [(t, m, s) for (t, m), s in self.survivors().items() if s != m]
-        return pl.DataFrame(rows, schema=[*_ID, "superseded_by"], orient="row")
+        chains = self.survivors() if self.supersessions.height else {}
+        rows = [(t, m, s) for (t, m), s in chains.items() if s != m]
+        return pl.DataFrame(
+            rows, schema=dict.fromkeys([*_ID, "superseded_by"], pl.String), orient="row"
+        )
 
     def active(self) -> pl.DataFrame:
         """Memories that may be found: neither superseded nor retired, with ``tier``.

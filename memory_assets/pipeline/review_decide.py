@@ -139,9 +139,14 @@ class ReviewDesk:
     """Records one reviewer's verdicts on what one principal may see."""
 
     def __init__(
-        self, workspace: Workspace, principal: Principal, reviewer: str, *, now: datetime
+        self,
+        workspace: Workspace,
+        reviewer: str,
+        *,
+        now: datetime,
+        principal: Principal | None = None,
     ) -> None:
-        """``reviewer`` is checked here.
+        """``reviewer`` is checked here. Without a principal the files are the boundary.
 
         Raises:
             AccessDenied: the reviewer is no person.
@@ -191,6 +196,20 @@ class ReviewDesk:
         append_review_decisions(self.workspace.home.review_decisions, recorded)
         return Decided(tuple(recorded), tuple(refused), tuple(notes))
 
+    def single(self, named: Sequence[Named]) -> dict[str, Any]:
+        """The one item that is named, as it is now.
+
+        Raises:
+            UsageError: it is not exactly one.
+        """
+        rows, _ = self._resolve(named)
+        if len(rows) != 1:
+            raise UsageError(
+                f"{len(rows)} items are named where one is needed.",
+                remedy="name one item; `memory-assets review list` shows their ids.",
+            )
+        return rows[0]
+
     def undo(self) -> Decided:
         """Takes back this reviewer's last verdict that still stands: its item waits again.
 
@@ -236,7 +255,8 @@ class ReviewDesk:
 
     def _rows(self, one: ItemRef | ItemRange | SessionItems) -> list[dict[str, Any]]:
         """Rows of the assessment that are meant; those the principal may not see do not exist."""
-        rule = rule_for(self.principal, one.tenant_id, "review")
+        principal = self.principal or Principal.local(one.tenant_id)
+        rule = rule_for(principal, one.tenant_id, "review")
         routes = self.assessment.routes.filter(
             pl.col("tenant_id") == one.tenant_id, pl.col("session_id") == one.session_id
         )

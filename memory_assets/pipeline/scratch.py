@@ -98,6 +98,7 @@ def publish_rows(
     stage.embed(embedder, cache, progress)
     done = stage.write(number)
     pinned = stage.pin(done)
+    ranking = calibrate(stage.index.pin(done.version), active, embedder, cache)
     generation = Generation(
         number=number,
         parent=current.number or None,
@@ -106,7 +107,7 @@ def publish_rows(
         tables=parts,
         spaces=(pinned,),
         counts={"memories": view.memories.height, "active": active.height},
-        ranking={pinned.space.space_id: calibrate(stage.index.pin(done.version), active).to_dict()},
+        ranking={pinned.space.space_id: ranking.to_dict()},
     )
     store.pointer.replace(store.stage_manifest(generation), expected_tag=tag)
     return store

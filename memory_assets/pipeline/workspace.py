@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
+from memory_assets.domain.candidates import SchemaNames
 from memory_assets.domain.ports import Embedder, Progress, VectorCache
+from memory_assets.domain.schemas import SESSIONS
 from memory_assets.embedding.cache import SqliteVectorCache
 from memory_assets.embedding.registry import default_model, open_embedder
 from memory_assets.pipeline.candidates import CandidatesResult, derive_candidates
 from memory_assets.pipeline.consolidate import Assessment
 from memory_assets.pipeline.decide import DecideResult, SchemaRules, decide
+from memory_assets.pipeline.ingest import GROUP as INGEST_GROUP
 from memory_assets.pipeline.ingest import IngestResult, ingest
 from memory_assets.pipeline.markers import MarkersResult, owed_markers, write_markers
 from memory_assets.pipeline.publish import (
@@ -23,6 +27,7 @@ from memory_assets.pipeline.publish import (
     assess_home,
 )
 from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.pipeline.review_filter import SessionKey, names_reader
 from memory_assets.pipeline.search import Searcher
 from memory_assets.pipeline.search_options import search_options
 from memory_assets.pipeline.search_types import SearchRequest, SearchResult
@@ -162,9 +167,17 @@ class Workspace:
         return write_views(self.home, self.generations.current()[0])
 
     def publish(
-        self, *, run_id: str, now: datetime, progress: Progress | None = None
+        self,
+        *,
+        run_id: str,
+        now: datetime,
+        progress: Progress | None = None,
+        rebuild_index: bool = False,
     ) -> PublishResult:
-        """The next generation, committed; or the present one, when nothing had changed."""
+        """The next generation, committed; or the present one, when nothing had changed.
+
+        ``rebuild_index`` begins the index anew, whatever state it is in.
+        """
         return Publisher(
             self.home.ensure(),
             self.derived,
@@ -174,7 +187,7 @@ class Workspace:
             run_id=run_id,
             now=now,
             progress=progress,
-        ).publish()
+        ).publish(rebuild_index=rebuild_index)
 
     def mark(self, *, now: datetime, progress: Progress | None = None) -> MarkersResult:
         """Markers of published verdicts, written to the companion files and read back at once.

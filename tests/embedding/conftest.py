@@ -66,6 +66,8 @@ class EmbeddingServer:
 
     def __init__(self) -> None:
         self.dimension = 64
+        self.weights = ""
+        self.noise = 0.0
         self.script: Callable[[int, dict[str, Any]], Reply | None] = lambda number, body: None
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -128,9 +130,9 @@ class EmbeddingServer:
 
     def vector(self, text: str, input_type: str | None = None) -> list[float]:
         """A vector that depends on every character of the text and on the input type."""
-        seed = hashlib.sha256(f"{input_type}|{text}".encode()).digest()[:8]
+        seed = hashlib.sha256(f"{self.weights}|{input_type}|{text}".encode()).digest()[:8]
         random = np.random.default_rng(int.from_bytes(seed, "big"))
-        return [float(x) for x in random.normal(size=self.dimension)]
+        return [float(x) + self.noise for x in random.normal(size=self.dimension)]
 
     def close(self) -> None:
         """Stop serving."""
@@ -159,7 +161,7 @@ def hosted(
     server: EmbeddingServer, tmp_path: Path, sleeps: list[float]
 ) -> Iterator[Callable[..., Any]]:
     """Makes an embedder for the server: ``hosted("openai", budget=..., ...)``."""
-    opened = []
+    opened: list[Any] = []
 
     def make(provider: str = "openai", **options: Any) -> Any:
         variables = {"OPENAI_API_KEY": KEY, "VOYAGE_API_KEY": KEY}

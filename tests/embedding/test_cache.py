@@ -19,10 +19,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_assets.domain.ports import Vectors
+from memory_assets.domain.ports import TextKind, Vectors
 from memory_assets.domain.spaces import text_sha256
 from memory_assets.embedding.cache import SqliteVectorCache
 from memory_assets.errors import StoreWriteFailed
+
+
+KINDS: tuple[TextKind, ...] = ("document", "query")
 
 
 @pytest.fixture
@@ -63,11 +66,11 @@ def test_what_was_put_comes_back_to_the_bit(cache: SqliteVectorCache) -> None:
     ("model", "kind", "name"), [("n", "document", 1), ("m", "query", 1), ("m", "document", 2)]
 )
 def test_model_kind_and_text_are_all_part_of_the_key(
-    cache: SqliteVectorCache, model: str, kind: str, name: int
+    cache: SqliteVectorCache, model: str, kind: TextKind, name: int
 ) -> None:
     """Another model, kind or text finds nothing."""
     cache.put("m", "document", keys_of([1]), unit(1))
-    assert cache.get(model, kind, keys_of([name])) == {}  # type: ignore[arg-type]
+    assert cache.get(model, kind, keys_of([name])) == {}
 
 
 def test_the_first_vector_of_a_text_stays(cache: SqliteVectorCache) -> None:
@@ -87,8 +90,8 @@ def test_delete_leaves_no_trace_in_any_file(cache: SqliteVectorCache) -> None:
     """An erased vector's bytes are in none of the cache's files, under any model and kind."""
     keys, vectors = keys_of(range(300)), unit(300, 64)
     for model in ("m", "n"):
-        for kind in ("document", "query"):
-            cache.put(model, kind, keys, vectors)  # type: ignore[arg-type]
+        for kind in KINDS:
+            cache.put(model, kind, keys, vectors)
     damaged = cache.path.with_name(cache.path.name + ".damaged")
     damaged.write_bytes(vectors.tobytes())
     assert cache.delete(keys[:200]) == 800

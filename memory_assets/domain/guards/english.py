@@ -156,7 +156,7 @@ a an the this that these those it its is are was were be been being am has have 
 of in on at as into onto than then there here who whom whose which what when where whether how if
 we us our you your they them their he his she her i 
 mean means meaning meant denote denotes denoted signify signifies define defines defined definition called considered consider considers
-identify identifies identified refer refers referred indicate indicates indicated represent represents
+identify identifies identified indicate indicates indicated represent represents
 use uses used using note nb i.e. ie e.g. eg so such thus hence will would should
 compute computed calculate calculated calculates calculation obtained given set taking taken measure measured
 applies apply applied row rows record records value values

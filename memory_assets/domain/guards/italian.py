@@ -150,7 +150,7 @@ nel nello nella nei negli nelle nell sul sullo sulla sui sugli sulle sull
 è sono era erano sia siano essere stato stata stati state ha hanno avere avuto avuta abbia che chi cui quale quali quando dove se come
 si ci ne vi lo questo questa questi queste quello quella quelli quelle quel tale tali suo sua suoi sue loro
 significa significano intende intendono definisce definiscono definito definita definizione considera considerano considerato considerati considerate considerata considerare
-identifica identificano identificato indica indicano indicato rappresenta rappresentano rappresentato riferisce riferiscono riferito
+identifica identificano identificato indica indicano indicato rappresenta rappresentano rappresentato
 usa usano usare usato utilizzare utilizza utilizzano nota nb ovvero quindi cosi così
 calcola calcolano calcolato calcolata calcolare ottenuto misura misurato misurata misurare misurano dato
 applica applicano applicato riga righe record valore valori

@@ -70,7 +70,7 @@ def roles(a: Reading, b: Reading) -> Verdict:
     left, right = _shared(a, b), _shared(b, a)
     if _orders(a, left) == _orders(b, right):
         return passed(guard)
-    crossed = _crossed(a, left, right)
+    crossed = _crossed(a, b, left, right)
     if crossed:
         return Verdict(guard, Outcome.MISMATCH, *crossed, "changed places")
     moved = [(x.text, y.text) for x, y in zip(left, right, strict=False) if x.key != y.key]
@@ -270,11 +270,17 @@ def _orders(reading: Reading, tokens: list[Token]) -> tuple[list[str], list[str]
     )
 
 
+def _parted(reading: Reading, x: Token, y: Token) -> bool:
+    """Whether anything that says something stands between two tokens."""
+    between = [t for t in reading.tokens if x.end <= t.start and t.end <= y.start]
+    return any(t.kind in CONTENT or t.kind in ("rel", "op", "neg") for t in between)
+
+
 def _crossed(
-    reading: Reading, left: list[Token], right: list[Token]
+    a: Reading, b: Reading, left: list[Token], right: list[Token]
 ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """The two tokens that changed places, if nothing else differs and something is between them."""
-    if len(left) != len(right):
+    if not len(left) == len(a.content) == len(right) == len(b.content):
         return None
     moved = [i for i, (x, y) in enumerate(zip(left, right, strict=True)) if x.key != y.key]
     if len(moved) != 2:
@@ -282,8 +288,9 @@ def _crossed(
     p, q = moved
     if left[p].key != right[q].key or left[q].key != right[p].key:
         return None
-    between = [t for t in reading.tokens if left[p].end <= t.start and t.end <= left[q].start]
-    if not any(t.kind in CONTENT or t.kind in ("prep", "rel", "op", "neg") for t in between):
+    if "num" in (left[p].kind, left[q].kind):
+        return None
+    if not _parted(a, left[p], left[q]) or not _parted(b, right[p], right[q]):
         return None
     return (left[p].text, left[q].text), (right[p].text, right[q].text)
 

@@ -1,0 +1,87 @@
+"""The night as the command tells it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memory_assets.cli.output import console
+from memory_assets.cli.story import dry_run_story, night_story
+from memory_assets.pipeline.dry_run import rehearse
+from tests.building import close, note, row
+from tests.cli.conftest import Cli
+from tests.nights import World, tree
+
+
+def _printed(tell: object) -> str:
+    out = console()
+    with out.capture() as captured:
+        tell(out)  # type: ignore[operator]
+    return captured.get()
+
+
+def test_a_night_is_told_as_a_story(tmp_path: Path) -> None:
+    """From sessions to memories, what was left out and why, where things are, what is next."""
+    world = World(tmp_path)
+    world.session("clinic", "s", row(1), row(2), note(3, "memory_promoted", "seq:1"), close(4))
+    world.session("clinic", "bad", row(1, subject="x", detail="y"), b"{]", close(3))
+    world.session("clinic", "open", row(1, subject="z", detail="y"))
+    report = world.night()
+    said = _printed(lambda out: night_story(out, report, now=world.now))
+    assert "generation 1 published" in said
+    places = [said.index(word) for word in ("sessions", "events", "candidates", "memories", "Next")]
+    assert places == sorted(places)
+    assert "clinic/bad.jsonl:2  not-json" in said
+    assert "the session is not finished yet" in said
+    assert "2 candidates of clinic wait for a reviewer" in said
+    assert str(world.ledgers) in said.replace("\n", "")
+    for step in report.steps:
+        assert step in said
+
+
+def test_a_long_quarantine_is_cut_short(tmp_path: Path) -> None:
+    """Thirty refused lines: the first twenty, and the command for all of them."""
+    world = World(tmp_path)
+    world.session("clinic", "s", *([b"{]"] * 30), row(1))
+    said = _printed(lambda out: night_story(out, world.night(), now=world.now))
+    assert said.count("not-json:") == 20
+    assert "memory-assets quarantine list" in said
+
+
+def test_a_dry_run_is_told_as_one(tmp_path: Path) -> None:
+    """What would be promoted, wait and be left out; and that nothing was written."""
+    world = World(tmp_path)
+    world.session(
+        "clinic",
+        "s",
+        row(1, subject="Kept", detail="x"),
+        row(2, subject="dim_time", detail="x"),
+        row(3, subject="Waits", detail="x"),
+        note(4, "memory_promoted", "seq:1"),
+        close(5),
+    )
+    said = _printed(lambda out: dry_run_story(out, rehearse(world.workspace, now=world.now)))
+    assert said.startswith("Dry run: nothing was written.")
+    for heading in ("Would be promoted (1)", "Would wait for a reviewer (1)", "left out (1)"):
+        assert heading in said
+    assert "mem-0001" in said
+
+
+def test_the_command_rehearses(fresh: Cli) -> None:
+    """``nightly --dry-run`` leaves the tree as it was."""
+    before = tree(fresh.home)
+    done = fresh("nightly", "--dry-run")
+    assert done.code == 0
+    assert "Dry run: nothing was written." in done.out
+    assert tree(fresh.home) == before
+
+
+def test_no_ledgers_is_said_before_a_home_is_made(tmp_path: Path) -> None:
+    """The error names the option and the variable, and nothing was created."""
+    home = tmp_path / "home"
+    nowhere = Cli(home, tmp_path / "nowhere")
+    assert nowhere("nightly", "--dry-run", "--json").json()["error"] == "usage"
+    unnamed = nowhere.process("nightly", "--json", MEMORY_ASSETS_LEDGERS="")
+    assert unnamed.code == 2
+    assert unnamed.json()["error"] == "settings-invalid"
+    assert "--ledgers" in unnamed.json()["remedy"]
+    assert not home.exists()
