@@ -13,7 +13,9 @@
     │   └── UnknownGeneration                   not published, not kept, or destroyed
     ├── LedgerError                   exit  3   a ledger is not what it should be
     │   ├── AppendOnlyViolation                 an accepted row was lost or changed
-    │   └── LedgerUnreadable                    a ledger file cannot be opened or read
+    │   ├── LedgerUnreadable                    a ledger file cannot be opened or read
+    │   ├── RowRefused                          a row that the nightly run would refuse
+    │   └── TornLedger                          the last line is cut short: nothing is appended
     ├── StoreError                    exit  4   the home folder is not what it should be
     │   ├── CurrentMissing                      generations exist, but CURRENT does not
     │   ├── CorruptStore                        a file differs from its hash, or cannot be read
@@ -134,6 +136,18 @@ class LedgerUnreadable(LedgerError):
     """A ledger file cannot be opened or read."""
 
     code = "ledger-unreadable"
+
+
+class RowRefused(LedgerError):
+    """A row that the nightly run would refuse; nothing was appended."""
+
+    code = "row-refused"
+
+
+class TornLedger(LedgerError):
+    """The ledger's last line is cut short, so nothing may be appended behind it."""
+
+    code = "torn-ledger"
 
 
 class StoreError(MemoryAssetsError):

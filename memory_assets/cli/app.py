@@ -15,6 +15,7 @@ from memory_assets.cli import (
     registry,
     review,
     samples,
+    search,
     summary,
     version,
 )
@@ -42,6 +43,7 @@ def build() -> typer.Typer:
         review,
         summary,
         registry,
+        search,
         history,
         quarantine,
         recover,

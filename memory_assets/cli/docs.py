@@ -127,12 +127,16 @@ _Error = type[MemoryAssetsError]
 
 
 def error_tree() -> Iterator[tuple[_Error | None, _Error]]:
-    """(parent, error class) of the whole tree, each parent before its children."""
+    """(parent, error class) of the whole tree, each parent before its children.
+
+    Adapters may refine an error for their own use; those refinements carry its code.
+    """
 
     def walk(error: _Error, parent: _Error | None) -> Iterator[tuple[_Error | None, _Error]]:
         yield parent, error
         for child in error.__subclasses__():
-            yield from walk(child, error)
+            if child.__module__ == MemoryAssetsError.__module__:
+                yield from walk(child, error)
 
     yield from walk(MemoryAssetsError, None)
 

@@ -55,7 +55,14 @@ def console(*, stderr: bool = False) -> Console:
     """
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    class Plain(Console):
+        """Leaves a closed pipe to the one place that turns errors into exit codes."""
+
+        def on_broken_pipe(self) -> None:
+            """Called while the error is handled: raises it again."""
+            raise  # noqa: PLE0704
+
+    return Plain(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=False)
 
 
 def table(*headers: str, right: Iterable[str] = ()) -> Table:

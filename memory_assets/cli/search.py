@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from memory_assets.pipeline.search_types import SearchResult
 
+
 def register(app: typer.Typer) -> None:
     """Adds the command, and the others that work on what a search finds."""
     for module in (use, evaluate, mcp):

@@ -208,8 +208,11 @@ def _next(out: Console, waiting: Mapping[str, int]) -> None:
         out.print(f"{_INDENT}Nothing waits for a reviewer.")
         return
     for tenant, count in waiting.items():
-        out.print(f"{_INDENT}{count} candidates of {text(tenant)} wait for a reviewer.")
-    out.print(f"{_INDENT}Look at them: memory-assets decisions, then memory-assets preview")
+        out.print(
+            f"{_INDENT}{count} candidate(s) of {text(tenant)} wait for a reviewer: "
+            f"memory-assets review list --tenant {text(tenant)}",
+            soft_wrap=True,
+        )
 
 
 def _heading(out: Console, title: str) -> None:

@@ -1,4 +1,4 @@
-"""``memory-assets propose``, ``apply`` and ``feedback``: using memories, and saying what is wrong."""
+"""``memory-assets propose``, ``apply`` and ``feedback``: memories in use, and what to say of them."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def register(app: typer.Typer) -> None:
         as_user: ActingUser = None,
         own_client: OwnClients = None,
     ) -> View:
-        """Say that a memory is wrong, outdated or useful; reviewers see it, nothing else changes."""
+        """Say that a memory is wrong, outdated or useful; that changes nothing by itself."""
         from memory_assets.pipeline.feedback import feedback_items, give_feedback, settle_feedback
 
         who = principal(tenant, persona, as_user, own_client)

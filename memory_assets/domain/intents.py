@@ -149,6 +149,8 @@ class IntentState:
     settled: set[tuple[str, str, int, int]]
     """Promotion keys that are taken."""
     counters: dict[str, int]
+    holders: dict[tuple[str, str, int, int], MemoryKey]
+    """The memory that was promoted under a key."""
     promoting: set[str]
     """Tenants that have memories of their own; an import must come before the first one."""
 
@@ -160,6 +162,7 @@ class IntentOutcome:
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     removed: dict[MemoryKey, RemovalReason] = field(default_factory=dict)
     buried_keys: dict[tuple[str, str, int, int], RemovalReason] = field(default_factory=dict)
+    """Promotion keys that must never come back, beside those of what is removed."""
     applied: int = 0
     refused: list[RefusedIntent] = field(default_factory=list)
     through: int = 0
@@ -376,8 +379,10 @@ def _imported_row(i: ImportMemory, generation: int) -> dict[str, Any]:
 
 
 def _remove(i: Remove, state: IntentState, out: IntentOutcome) -> _Refusal:
-    keys = [(i.tenant_id, m) for m in i.memory_ids if (i.tenant_id, m) in state.scopes]
     buried = [(i.tenant_id, *k) for k in i.keys]
+    named = [(i.tenant_id, m) for m in i.memory_ids]
+    named += [state.holders[k] for k in buried if k in state.holders]
+    keys = [k for k in dict.fromkeys(named) if k in state.scopes]
     if not keys and not buried:
         return "nothing-there", "none of the memories is in the registry"
     for key in keys:

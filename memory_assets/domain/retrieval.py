@@ -33,8 +33,8 @@ class Quality:
 def quality(ranks: Iterable[Sequence[int | None]]) -> Quality:
     """The means over questions, each given as the ranks of the memories it needed.
 
-    A rank counts from 1; None was not found at all. Recall is the share of needed memories among the
-    first n, at most n of them being possible.
+    A rank counts from 1; None was not found at all. Recall is the share of needed memories among
+    the first n, at most n of them being possible.
     """
     count = 0
     recalls = dict.fromkeys(CUTS, 0.0)

@@ -151,7 +151,7 @@ def drift(workspace: Workspace, *, now: datetime) -> Iterator[Finding]:
         yield info(
             "review",
             f"{assessment.candidates.height} candidates wait for a reviewer",
-            "memory-assets decisions",
+            "memory-assets review list --tenant TENANT",
         )
 
 

@@ -123,9 +123,7 @@ def _ranks(
         allowed = allowed & (rows.frame["session_id"] != case.session_id).to_numpy()
         rows = rows.without_uses(events, case.session_id)
     options = searcher.options
-    ranking = Ranking(
-        options.weights, options.recency_days, searcher.calibration(served, pinned)
-    )
+    ranking = Ranking(options.weights, options.recency_days, searcher.calibration(served, pinned))
     scores = TenantScores(rows, allowed, ranking, now.timestamp())
     folded = fold_query(case.query)
     index = served.index(pinned)
@@ -191,4 +189,3 @@ def _rows(
                 "leg": leg,
                 **found.to_dict(),
             }
-

@@ -40,11 +40,12 @@ def evaluate_outside(
 ) -> Evaluation:
     """Every question against the texts of its own language, in a registry made for it and dropped.
 
-    A line has a question (``query``, ``question`` or ``term``), its answer (``text``, ``definition``
-    or ``detail``) and optionally ``language`` or ``lang``; a missing one is detected. The question is
-    no part of the indexed text, which would make it trivial. Equal texts are one memory; a question
-    asked of several texts needs all of them. ``limit`` takes so many lines per language, the same
-    ones every time, so that languages are compared over stores of one size.
+    A line has a question (``query``, ``question`` or ``term``), its answer (``text``,
+    ``definition`` or ``detail``) and optionally ``language`` or ``lang``; a missing one is
+    detected. The question is no part of the indexed text, which would make it trivial. Equal texts
+    are one memory; a question asked of several texts needs all of them. ``limit`` takes so many
+    lines per language, the same ones every time, so that languages are compared over stores of one
+    size.
     """
     chosen = _chosen(rows, limit)
     texts: dict[tuple[str, str], str] = {}
@@ -77,9 +78,7 @@ def evaluate_outside(
         return evaluate(searcher, cases, who, embedder=embedder, cache=cache, now=now)
 
 
-def _chosen(
-    rows: Sequence[Mapping[str, Any]], limit: int | None
-) -> list[tuple[str, str, str]]:
+def _chosen(rows: Sequence[Mapping[str, Any]], limit: int | None) -> list[tuple[str, str, str]]:
     """(language, question, text) of usable lines, at most ``limit`` per language."""
     usable = []
     for row in rows:

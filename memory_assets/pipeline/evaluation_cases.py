@@ -62,7 +62,8 @@ def ledger_cases(derived: DerivedTables, served: ServedGeneration) -> list[Case]
         pl.lit(RECURRING).alias("source")
     )
     cited = (
-        held.explode("cites", empty_as_null=False).rename({"cites": "memory_id"})
+        held.explode("cites", empty_as_null=False)
+        .rename({"cites": "memory_id"})
         .join(served.replaced, on=_ID, how="left")
         .with_columns(pl.coalesce("superseded_by", "memory_id").alias("memory_id"))
         .join(memories.select(*_ID, "from_session"), on=_ID)
@@ -127,8 +128,10 @@ def _case(row: Mapping[str, Any], where: str, default_tenant: str | None) -> Cas
     tenant = row.get("tenant_id") or default_tenant
     if not isinstance(query, str) or not query.strip():
         raise UsageError("The line has no query.", where=where, remedy=_FORM)
-    if not isinstance(relevant, list) or not relevant or not all(
-        isinstance(m, str) for m in relevant
+    if (
+        not isinstance(relevant, list)
+        or not relevant
+        or not all(isinstance(m, str) for m in relevant)
     ):
         raise UsageError("The line names no relevant memories.", where=where, remedy=_FORM)
     if not isinstance(tenant, str):

@@ -54,8 +54,8 @@ def evaluate_registry(
 ) -> Judged:
     """The registry measured on what its ledgers imply, and on a labelled file if there is one.
 
-    Without a principal every tenant is measured (the result holds figures only), and the figures join
-    the history.
+    Without a principal every tenant is measured (the result holds figures only), and the figures
+    join the history.
 
     Raises:
         AccessDenied, UnknownTenantError: see ``evaluate``.
@@ -111,9 +111,7 @@ def evaluate_file(
         )
     if principal is None or not principal.tenant:
         raise UnknownTenantError("No tenant is named.", remedy="add --tenant TENANT.")
-    workspace.searcher.rule(
-        principal, principal.tenant, "evaluate", workspace.searcher.served()
-    )
+    workspace.searcher.rule(principal, principal.tenant, "evaluate", workspace.searcher.served())
     return evaluate(
         workspace.searcher,
         file_cases(path, principal.tenant),

@@ -116,10 +116,14 @@ def feedback_items(
     tenant = tenant_id or principal.tenant
     rule = searcher.rule(principal, tenant, "review", served)
     log = read_feedback(feedback_path(searcher.store.home.root))
-    rows: dict[str, Mapping[str, Any]] = {
-        row["memory_id"]: row
-        for row in served.everything.filter(rule.expr()).iter_rows(named=True)
-    } if log.items else {}
+    rows: dict[str, Mapping[str, Any]] = (
+        {
+            row["memory_id"]: row
+            for row in served.everything.filter(rule.expr()).iter_rows(named=True)
+        }
+        if log.items
+        else {}
+    )
     return [
         FeedbackItem(
             item,

@@ -51,9 +51,7 @@ def find_memory(
     served = searcher.served()
     tenant = tenant_id or principal.tenant
     rule = searcher.rule(principal, tenant, path, served)
-    rows = served.everything.filter(
-        pl.col("tenant_id") == tenant, pl.col("memory_id") == memory_id
-    )
+    rows = served.everything.filter(pl.col("tenant_id") == tenant, pl.col("memory_id") == memory_id)
     row = rows.row(0, named=True) if rows.height else None
     patterns = searcher.options.schema_patterns(tenant)
     if (
@@ -107,9 +105,7 @@ def explain_memory(
             "origin": row["origin"],
             "generation": row["promoted_generation"],
         },
-        "seen_again": {
-            kind: count for kind, count in sorted(seen["kind"].value_counts().iter_rows())
-        },
+        "seen_again": dict(sorted(seen["kind"].value_counts().iter_rows())),
         "uses": used.height,
         "last_use": _plain(used["decided_at"].max()),
         "tier": row["tier"],

@@ -48,11 +48,13 @@ class Plan:
     refused: tuple[RefusedIntent, ...] = ()
     removed: Mapping[MemoryKey, RemovalReason] = field(default_factory=dict)
     """Memories that must be gone from every file once this is published."""
+    rewrites: bool = False
+    """Whether something is removed, so that every file is written anew without it."""
 
     @property
     def empty(self) -> bool:
         """Whether the registry would stay as it is and nothing waits to be noted."""
-        return not (self.new or self.removed or self.intents_applied or self.refused)
+        return not (self.new or self.rewrites or self.intents_applied or self.refused)
 
     @property
     def comparable(self) -> RegistryView:
@@ -73,14 +75,17 @@ def plan_generation(
     a removal buries must not be promoted in the same breath.
     """
     number = current.number + 1
-    state = _state(before, current.counters)
-    outcome = apply_intents(intents, state, generation=number)
+    outcome, counters = IntentOutcome(), dict(current.counters)
+    if intents:
+        state = _state(before, counters)
+        outcome, counters = apply_intents(intents, state, generation=number), state.counters
     rows = {name: _frame(name, found) for name, found in outcome.rows.items() if found}
     tombstones = _tombstones(before, outcome, number)
     if tombstones:
         rows[TOMBSTONES.name] = _frame(TOMBSTONES.name, tombstones)
-    middle = before.without(outcome.removed.keys()).with_rows(rows)
-    promotions = plan_promotions(accepted, middle.known(state.counters), generation=number)
+    middle = before.without(outcome.removed.keys()).without_keys(outcome.buried_keys.keys())
+    middle = middle.with_rows(rows)
+    promotions = plan_promotions(accepted, middle.known(counters), generation=number)
     after = middle
     if uses is not None and uses.height:
         # Nothing about a memory that goes in the same breath.
@@ -105,6 +110,7 @@ def plan_generation(
         outcome.applied,
         tuple(outcome.refused),
         outcome.removed,
+        bool(outcome.removed or outcome.buried_keys),
     )
 
 
@@ -120,6 +126,10 @@ def _state(before: RegistryView, counters: Mapping[str, int]) -> IntentState:
         buried=set(before.tombstones.drop_nulls("memory_id").select(_ID).rows()),
         settled=set(before.settled_keys().select(PROMOTION_KEY).rows()),
         counters=dict(counters),
+        holders={
+            (t, s, n, f): (t, m)
+            for t, s, n, f, m in memories.select(*PROMOTION_KEY, "memory_id").iter_rows()
+        },
         promoting=set(own["tenant_id"].unique().to_list()),
     )
 

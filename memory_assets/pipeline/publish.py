@@ -161,7 +161,7 @@ class Publisher:
             rows = IndexRows(active, self._languages(active))
             reached("publish.planned")
         with self._timed("embed"):
-            anew = rebuild_index or bool(plan.removed)
+            anew = rebuild_index or plan.rewrites
             stage = IndexStage.open(self.store, current, rows, self.embedder, anew=anew)
             stage.embed(self.embedder, self.cache, self.progress)
             reached("publish.embedded")
@@ -215,17 +215,17 @@ class Publisher:
             counts={"memories": plan.after.memories.height, "active": active.height},
             ranking={stage.index.space.space_id: ranking.to_dict()},
             intents_through=plan.intents_through,
-            floor=number if plan.removed else current.floor,
+            floor=number if plan.rewrites else current.floor,
         )
 
     def _commit(self, generation: Generation, tag: str | None, plan: Plan) -> None:
-        if plan.removed:
+        if plan.rewrites:
             forget_texts(self.cache, plan.before, plan.removed.keys())
         value = self.store.stage_manifest(generation)
         reached("publish.manifest-written")
         self.store.pointer.replace(value, expected_tag=tag)
         reached("publish.committed")
-        if plan.removed:
+        if plan.rewrites:
             recover(self.store, generation)
             self._clean_up(generation)
         gc = plan_gc(self.store, generation, self.settings.retention, now=self.now)
@@ -244,7 +244,7 @@ class Publisher:
         tables: dict[str, tuple[Part, ...]] = {}
         for spec in REGISTRY_TABLES:
             listed = current.tables.get(spec.name, ())
-            if plan.removed:
+            if plan.rewrites:
                 part = self.store.parts.write(spec, plan.after.tables()[spec.name], label)
                 parts = [part] if part else []
             elif spec.name in plan.new:

@@ -100,6 +100,17 @@ class RegistryView:
         )
         return replace(self, **kept)
 
+    def without_keys(self, keys: Collection[PromotionKey]) -> RegistryView:
+        """The view without corroborations and uses that came from these decisions."""
+        if not keys:
+            return self
+        gone = frame_of_keys(keys)
+        return replace(
+            self,
+            corroborations=self.corroborations.join(gone, on=PROMOTION_KEY, how="anti"),
+            uses=self.uses.join(gone, on=PROMOTION_KEY, how="anti"),
+        )
+
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table by its name in the schemas."""
         return {name: getattr(self, attribute) for name, attribute in _ATTRIBUTES.items()}
@@ -212,3 +223,9 @@ class RegistryView:
             (tenant, scope, key): memory for tenant, scope, key, memory in self.answering().rows()
         }
         return Known(settled, by_content, self.survivors(), counters)
+
+
+def frame_of_keys(keys: Collection[PromotionKey]) -> pl.DataFrame:
+    """Promotion keys as a frame to join with."""
+    schema = TOMBSTONES.empty().select(PROMOTION_KEY).schema
+    return pl.DataFrame(list(keys), schema=schema, orient="row")

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import polars as pl
 
 from memory_assets.domain.intents import MemoryKey, Recorded, Redacted, Remove, named_memories
 from memory_assets.domain.ports import VectorCache
 from memory_assets.domain.spaces import definition_text, search_text, text_sha256
-from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.domain.schemas import PROMOTION_KEY, TEXTS, Column, TableSpec
+from memory_assets.pipeline.registry_view import RegistryView, frame_of_keys
 from memory_assets.storage.home import Home
 from memory_assets.storage.intents import rewrite_intents
+from memory_assets.storage.locks import exclusive
+from memory_assets.storage.redaction import drop_lines
 from memory_assets.storage.parts import DerivedTables
 
 _ID = ["tenant_id", "memory_id"]
+_CONTENT = frozenset(
+    ["subject", "detail", "rationale", "question_context", "tables", "concepts", "user_id"]
+    + ["client_id", "audience", "source", "metadata", "extra", "duplicate_key", "content_sha256"]
+    + ["scope", "cites"]
+)
+"""Columns of derived tables that hold, or can be traced back to, what somebody said."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScrubResult:
+    """What was taken out of the files beside the registry."""
+
+    lines: int
+    """Lines of intents, review files and access log."""
+    derived_tables: int
 
 
 def forget_texts(cache: VectorCache, before: RegistryView, removed: Collection[MemoryKey]) -> int:
@@ -36,17 +55,83 @@ def forget_texts(cache: VectorCache, before: RegistryView, removed: Collection[M
     return cache.delete(sorted(keys))
 
 
-def scrub(home: Home, derived: DerivedTables, tombstones: pl.DataFrame) -> None:
-    """Takes what is buried out of the files beside the registry; a second time changes nothing."""
-    buried = set(tombstones.drop_nulls("memory_id").select(_ID).rows())
+def scrub(home: Home, derived: DerivedTables, tombstones: pl.DataFrame) -> ScrubResult:
+    """What was taken out of the files beside the registry; a second time finds nothing.
+
+    It goes by the tombstones alone, so that a run that was killed can be ended by the next one.
+
+    Raises:
+        StoreWriteFailed: a file cannot be written.
+    """
+    memories = set(tombstones.drop_nulls("memory_id").select(_ID).rows())
+    keys = set(tombstones.select(PROMOTION_KEY).rows())
 
     def redact(line: Recorded) -> Recorded:
         intent = line.intent
-        if isinstance(intent, Remove | Redacted) or buried.isdisjoint(named_memories(intent)):
+        if isinstance(intent, Remove | Redacted) or memories.isdisjoint(named_memories(intent)):
             return line
         blank = Redacted(
             tenant_id=intent.tenant_id, decided_by=intent.decided_by, decided_at=intent.decided_at
         )
         return Recorded(line.no, blank)
 
-    rewrite_intents(home, redact)
+    def names(row: Mapping[str, object]) -> bool:
+        memory = (row.get("tenant_id"), row.get("memory_id"))
+        key = tuple(row.get(name, 0 if name == "fact_no" else None) for name in PROMOTION_KEY)
+        return memory in memories or key in keys
+
+    lines = rewrite_intents(home, redact)
+    for folder in (home.review_decisions.parent, home.access_log):
+        lines += sum(drop_lines(path, names) for path in sorted(folder.rglob("*.jsonl")))
+    with exclusive(home.derived_lock, purpose="redacting derived tables", wait=True):
+        buried = frame_of_keys(keys)
+        tables = derived.rewrite(lambda spec, frame: blanked(spec, frame, buried))
+    return ScrubResult(lines, tables)
+
+
+def blanked(spec: TableSpec, frame: pl.DataFrame, buried: pl.DataFrame) -> pl.DataFrame:
+    """The frame with nothing left of what the buried rows of a session said."""
+    ref = next((n for n in ("decision_seq", "ref") if n in frame.columns), None)
+    if ref is None or "session_id" not in frame.columns:
+        return frame
+    gone = buried.select("tenant_id", "session_id", pl.col("decision_seq").alias(ref)).unique()
+    marked = frame.join(
+        gone.with_columns(_buried=pl.lit(True)),
+        on=["tenant_id", "session_id", ref],
+        how="left",
+        maintain_order="left",
+    )
+    hit = pl.col("_buried").fill_null(False)
+    if "target" in frame.columns:  # what refers to a buried row may quote it
+        hit = hit | _refers(marked, gone, ref)
+    return marked.with_columns(
+        pl.when(hit).then(_nothing(c)).otherwise(pl.col(c.name)).alias(c.name)
+        for c in spec.columns
+        if c.name in _CONTENT and not (c.name == "detail" and "target" in frame.columns)
+    ).with_columns(_detail(hit) if {"target", "detail"} <= set(frame.columns) else []).select(
+        spec.names()
+    )
+
+
+def _refers(frame: pl.DataFrame, gone: pl.DataFrame, ref: str) -> pl.Expr:
+    found = frame.join(
+        gone.rename({ref: "target"}).with_columns(_refers=pl.lit(True)),
+        on=["tenant_id", "session_id", "target"],
+        how="left",
+        maintain_order="left",
+    )
+    return pl.lit(found["_refers"].fill_null(False))
+
+
+def _detail(hit: pl.Expr) -> pl.Expr:
+    """A detail that is only a reference says nothing, and the replay needs it."""
+    keep = ~hit | pl.col("target").is_not_null()
+    return pl.when(keep).then(pl.col("detail")).otherwise(pl.lit("")).alias("detail")
+
+
+def _nothing(column: Column) -> pl.Expr:
+    if column.nullable:
+        return pl.lit(None, column.dtype)
+    if column.dtype == TEXTS:
+        return pl.lit([], TEXTS)
+    return pl.lit("{}" if column.name in ("metadata", "extra") else "")

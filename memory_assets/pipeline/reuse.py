@@ -160,11 +160,11 @@ def apply_memory(
     access_log: Path,
     reason: str = "",
 ) -> UseResult:
-    """A reviewer's choice: the memory becomes a clarification of the session, and one use is logged.
+    """A reviewer's choice: the memory becomes a clarification of the session, and one use is kept.
 
-    The clarification carries the memory's words and cites its id, so its later acceptance is a reuse
-    and not a second memory. The use is logged under the row's own key: applying twice, or accepting
-    the row afterwards, counts once. Run again after a crash, it logs what is missing.
+    The clarification carries the memory's words and cites its id, so its later acceptance is a
+    reuse and not a second memory. The use is logged under the row's own key: applying twice, or
+    accepting the row afterwards, counts once. Run again after a crash, it logs what is missing.
 
     Raises:
         AccessDenied: the persona does not review, or the reviewer is an agent.
@@ -179,10 +179,8 @@ def apply_memory(
     use = _open(searcher, principal, memory_id, tenant_id, session_id, path="review")
 
     def is_same(event: LedgerEvent) -> bool:
-        metadata = event.row.metadata or {}
-        return (
-            event.type == "concept_clarified" and event.ref < 0 and metadata.get(_APPLIED) == memory_id
-        )
+        ours = event.type == "concept_clarified" and event.ref < 0
+        return ours and (event.row.metadata or {}).get(_APPLIED) == memory_id
 
     held = [d.event for d in use.session.effective.clarifications() if d.in_force]
     applied = [e.ref for e in held if is_same(e)]
@@ -236,7 +234,7 @@ def _clarification(use: _Use, reviewer: str, reason: str, now: datetime) -> dict
         "type": "concept_clarified",
         "subject": row["subject"],
         "detail": row["detail"],
-        "rationale": " ".join(part for part in (f"Reuses {use.memory_id}.", reason.strip()) if part),
+        "rationale": f"Reuses {use.memory_id}. {reason.strip()}".strip(),
         "question_context": asked[-1] if asked else "",
         "concepts": row["concepts"],
         # The scope of the memory: with another one its acceptance would be a second memory.

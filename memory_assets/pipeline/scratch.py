@@ -111,5 +111,3 @@ def publish_rows(
     )
     store.pointer.replace(store.stage_manifest(generation), expected_tag=tag)
     return store
-
-

@@ -63,9 +63,11 @@ class TenantRows:
                 pl.col("tenant_id") == self.tenant_id, pl.col("session_id") != session_id
             )
         )
-        rows = self.frame.join(touched, on="memory_id", how="semi").select(
-            "memory_id", "decided_at"
-        ).join(others, on="memory_id", how="left")
+        rows = (
+            self.frame.join(touched, on="memory_id", how="semi")
+            .select("memory_id", "decided_at")
+            .join(others, on="memory_id", how="left")
+        )
         uses, last_seen = self.uses.copy(), self.last_seen.copy()
         for memory, decided, count, last in rows.select(
             "memory_id", "decided_at", "uses", "last_use"

@@ -213,5 +213,5 @@ class Workspace:
 
     def _deriving(self) -> AbstractContextManager[None]:
         return exclusive(
-            self.home.root / "locks" / "derived.lock", purpose="reading ledgers", wait=True
+            self.home.derived_lock, purpose="reading ledgers", wait=True
         )

@@ -1,7 +1,7 @@
 """Recorded uses of memories: append-only files by day and process, read by the nightly run.
 
-``<home>/access/dt=YYYY-MM-DD/<process>.jsonl``. A file per process keeps writers out of each other's
-way, and a day's folder can be archived whole. Lines hold ids and times, never content.
+``<home>/access/dt=YYYY-MM-DD/<process>.jsonl``. A file per process keeps writers out of each
+other's way, and a day's folder can be archived whole. Lines hold ids and times, never content.
 """
 
 from __future__ import annotations

@@ -25,6 +25,11 @@ class Home:
         return self.root / "locks" / "publisher.lock"
 
     @property
+    def derived_lock(self) -> Path:
+        """Held while ledgers are read into the derived tables."""
+        return self.root / "locks" / "derived.lock"
+
+    @property
     def generations(self) -> Path:
         """One folder per generation, each with its manifest."""
         return self.root / "generations"

@@ -19,7 +19,7 @@ from typing import Any, Final, Self
 
 from memory_assets.domain.events import Audience, Phase, Source, parse_ref
 from memory_assets.domain.parsing import ParsedLedger, parse_ledger
-from memory_assets.errors import LedgerError, LedgerUnreadable, UsageError
+from memory_assets.errors import LedgerUnreadable, RowRefused, TornLedger, UsageError
 from memory_assets.storage.files import fsync_folder, make_folder, write_errors
 from memory_assets.storage.ledgers import (
     COMPANION_SUFFIX,
@@ -142,8 +142,8 @@ class LedgerWriter:
         that they can be repaired.
 
         Raises:
-            UsageError: the row is not acceptable; nothing was written.
-            LedgerError: the file ends in a torn line; nothing was written.
+            RowRefused: the row is not acceptable; nothing was written.
+            TornLedger: the file ends in a torn line; nothing was written.
             LedgerUnreadable: the file cannot be opened or read.
             StoreWriteFailed: the row cannot be written; what was there is unchanged.
         """
@@ -275,7 +275,7 @@ class LedgerWriter:
         parsed = self._parse(data)
         if parsed.torn_tail is not None:
             torn = parsed.torn_tail
-            raise LedgerError(
+            raise TornLedger(
                 "The last line is torn: a writer died in it, or one that takes no lock is at work.",
                 where=f"{self.path}, line {torn.line}, from byte {torn.offset} on",
                 remedy="if no other program writes this file, keep a copy of that line and cut the "
@@ -292,8 +292,8 @@ class LedgerWriter:
     def _parse(self, data: bytes) -> ParsedLedger:
         return parse_ledger(data, tenant_id=self.tenant_id, session_id=self.session_id)
 
-    def _refusal(self, why: str, remedy: str) -> UsageError:
-        return UsageError(f"The row was not appended: {why}.", where=str(self.path), remedy=remedy)
+    def _refusal(self, why: str, remedy: str) -> RowRefused:
+        return RowRefused(f"The row was not appended: {why}.", where=str(self.path), remedy=remedy)
 
 
 def _check_name(field: str, name: str) -> None:

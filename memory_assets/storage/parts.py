@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -173,6 +173,37 @@ class DerivedTables:
         listed = {p.path for parts in head.values() for p in parts} | set(body["previous"])
         for path in set(old.get("previous", ())) - listed:
             (self.root / path).unlink(missing_ok=True)
+
+    def groups(self) -> list[str]:
+        """Names of the groups that have a head."""
+        return sorted(p.stem for p in self.root.glob("*.json"))
+
+    def rewrite(self, change: Callable[[TableSpec, pl.DataFrame], pl.DataFrame]) -> int:
+        """Count of tables that ``change`` changed; what they were is gone from the disk.
+
+        Parts that no head lists any more are removed at once, those of earlier crashes included,
+        so nobody else may write here meanwhile.
+        """
+        changed = 0
+        listed: set[str] = set()
+        for group in self.groups():
+            head, new = self.head(group), {}
+            for name, parts in head.items():
+                found = self.parts.read(TABLES[name], parts)
+                frame = change(TABLES[name], found)
+                new[name] = parts
+                if not frame.equals(found):
+                    part = self.parts.write(TABLES[name], frame, "redacted")
+                    new[name] = [part] if part else []
+                    changed += 1
+            if new != head:
+                self.commit(group, new, self.info(group))
+                self.commit(group, new, self.info(group))  # so that no earlier part is listed
+            listed |= {p.path for parts in new.values() for p in parts}
+        for path in self.root.glob("*/*"):
+            if path.relative_to(self.root).as_posix() not in listed:
+                path.unlink(missing_ok=True)
+        return changed
 
     def _path(self, group: str) -> Path:
         return self.root / f"{group}.json"

@@ -113,7 +113,7 @@ def _wait(world: World) -> None:
         (_lose, "missing", "warning", "restore the ledger"),
         (_stranger, "unknown-tenant", "warning", "add [tenants.nord]"),
         (_withdraw, "ended-decisions", "info", "a reviewer decides"),
-        (_wait, "review", "info", "memory-assets decisions"),
+        (_wait, "review", "info", "memory-assets review list"),
     ],
 )
 def test_drift_is_found(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from memory_assets.domain.events import PHASES, RawRow
 from memory_assets.domain.parsing import ParsedLedger
-from memory_assets.errors import LedgerError, UsageError
+from memory_assets.errors import RowRefused, TornLedger, UsageError
 from memory_assets.storage.ledger_writer import LedgerWriter
 from memory_assets.storage.ledgers import read_ledger
 
@@ -118,7 +118,7 @@ def test_a_bad_row_is_refused_before_it_is_written(
     with _writer(tmp_path) as ledger:
         ledger.append("memory_event", detail="first")
         before = ledger.path.read_bytes()
-        with pytest.raises(UsageError, match=reason):
+        with pytest.raises(RowRefused, match=reason):
             ledger.append(**row)
         assert ledger.path.read_bytes() == before
         assert ledger.append("session_closed") == 2
@@ -172,7 +172,7 @@ def test_nothing_is_appended_to_a_torn_line(tmp_path: Path) -> None:
         with ledger.path.open("ab") as out:
             out.write(b'{"seq": 2, "ts": "2026-01-3')
         before = ledger.path.read_bytes()
-        with pytest.raises(LedgerError, match=f"cut the file to {whole} bytes"):
+        with pytest.raises(TornLedger, match=f"cut the file to {whole} bytes"):
             ledger.append("session_closed")
         assert ledger.path.read_bytes() == before
         os.truncate(ledger.path, whole)
