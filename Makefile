@@ -15,7 +15,7 @@ HOME_ABS := $(abspath $(HOME_DIR))
 DAGSTER_DIR := $(HOME_ABS)/dagster
 
 .DEFAULT_GOAL := help
-.PHONY: help setup nightly ui test lint bench crash clean
+.PHONY: help setup nightly ui test e2e lint bench crash clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +31,11 @@ ui: $(VENV)/.ready $(HOME_DIR)/ledgers $(DAGSTER_DIR)/dagster.yaml ## open the D
 	  MEMORY_ASSETS_LEDGERS=$(HOME_ABS)/ledgers $(BIN)/dagster dev --workspace workspace.yaml
 
 test: $(VENV)/.ready ## run the test suite
-	@$(BIN)/python -m pytest -q -n 2
+	@$(BIN)/python -m pytest -q -n 2 -m "not e2e"
+
+e2e: $(VENV)/.ready ## drive Dagster on PostgreSQL, and the pages in a browser
+	@tests/e2e/install
+	@$(BIN)/python -m pytest -q -m e2e tests
 
 lint: $(VENV)/.ready ## ruff, mypy and the import contracts
 	@$(BIN)/ruff check

@@ -10,7 +10,8 @@
     │   ├── ReviewRefused                       verdicts that cannot count; the others are on record
     │   ├── UnknownSessionError                 no such session in the ledgers
     │   ├── UnknownMemoryError                  no such memory in the registry
-    │   └── UnknownGeneration                   not published, not kept, or destroyed
+    │   ├── UnknownGeneration                   not published, not kept, or destroyed
+    │   └── ImportRefused                       a registry file has faults, or comes too late
     ├── LedgerError                   exit  3   a ledger is not what it should be
     │   ├── AppendOnlyViolation                 an accepted row was lost or changed
     │   ├── LedgerUnreadable                    a ledger file cannot be opened or read
@@ -22,7 +23,8 @@
     │   ├── StoreWriteFailed                    the disk is full, or a folder is read-only
     │   ├── SchemaTooNew                        the home was written by a newer version
     │   ├── IndexMismatch                       registry and index of one generation disagree
-    │   └── MarkersOwed                         companion files could not be written
+    │   ├── MarkersOwed                         companion files could not be written
+    │   └── BackupUnusable                      a backup is incomplete or was changed
     ├── PublisherBusy                 exit  5   another process is publishing
     ├── PublicationConflict           exit  5   CURRENT moved while a publication was being prepared
     ├── ChecksFailed                  exit  6   a blocking check refused the generation
@@ -119,6 +121,12 @@ class UnknownGeneration(UsageError):
     code = "unknown-generation"
 
 
+class ImportRefused(UsageError):
+    """A registry file has faults, or the tenant has memories of its own; nothing was imported."""
+
+    code = "import-refused"
+
+
 class LedgerError(MemoryAssetsError):
     """A ledger is not what it should be."""
 
@@ -191,6 +199,12 @@ class MarkersOwed(StoreError):
     """Published verdicts could not be written to the companion files of some sessions."""
 
     code = "markers-owed"
+
+
+class BackupUnusable(StoreError):
+    """A folder is no backup, or a file of it is missing or was changed."""
+
+    code = "backup-unusable"
 
 
 class PublisherBusy(MemoryAssetsError):

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from memory_assets.domain.visibility import Principal, require
-from memory_assets.errors import MemoryAssetsError, UsageError
+from memory_assets.errors import MemoryAssetsError, UnknownTenantError, UsageError
 from memory_assets.pipeline.feedback import give_feedback
 from memory_assets.pipeline.lookup import explain_memory, get_memory
 from memory_assets.pipeline.reuse import propose_use
@@ -50,7 +50,9 @@ class McpTools:
     def __post_init__(self) -> None:
         require(self.principal, "mcp")
         if not self.principal.tenant:
-            raise UsageError("No tenant is named, so nothing may be read.", remedy="add --tenant.")
+            raise UnknownTenantError(
+                "No tenant is named, so nothing may be read.", remedy="add --tenant."
+            )
 
     @property
     def agent(self) -> str:

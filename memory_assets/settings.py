@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from memory_assets.domain.candidates import DEFAULT_SCHEMA_PATTERNS
+from memory_assets.domain.tenants import TenantSettings, read_tenants
 from memory_assets.errors import SettingsError
+
+__all__ = ["SETTINGS", "Setting", "Settings", "TenantSettings", "load_settings"]
 
 ENV_PREFIX: Final = "MEMORY_ASSETS_"
 DEFAULT_HOME: Final = ".home"
-REVIEW_POLICIES: Final = ("manual", "automatic")
-LANGUAGES: Final = ("it", "en")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,8 @@ class Setting:
     meaning: str
     check: Callable[[str], str | None] = lambda _: None
     """What is wrong with a value, or None."""
+    secret: bool = False
+    """The value opens a door, as the address of a webhook does: it is used, and never shown."""
 
     @property
     def variable(self) -> str:
@@ -59,6 +61,12 @@ def _time_zone(value: str) -> str | None:
     return None
 
 
+def _web_address(value: str) -> str | None:
+    if not value or value.startswith(("http://", "https://")):
+        return None
+    return "must be an address that begins with http:// or https://"
+
+
 def _cron(value: str) -> str | None:
     return None if len(value.split()) == 5 else "must have five fields, such as 30 3 * * *"
 
@@ -71,6 +79,12 @@ SETTINGS: Final = (
         "",
         "Embedding model, PROVIDER:MODEL; empty takes the packaged multilingual one where it "
         "installs.",
+    ),
+    Setting(
+        "extractor_url",
+        "",
+        "Base address of the chat service that makes facts of free text, for tenants that name a "
+        "model; empty takes the provider's own.",
     ),
     Setting(
         "embedding_cache_mb",
@@ -97,6 +111,20 @@ SETTINGS: Final = (
         "0.01",
         "Share of refused lines from which the quarantine check warns.",
         _number(0, 1),
+    ),
+    Setting(
+        "review_warn_days",
+        "14",
+        "Days after which an item of the review queue that nobody looked at is warned about.",
+        _number(0, 36_500),
+    ),
+    Setting(
+        "alert_webhook",
+        "",
+        "Address that gets a POST with JSON for each failed run and for checks that did not pass; "
+        "empty: only the log is told.",
+        _web_address,
+        secret=True,
     ),
     Setting(
         "keep_generations",
@@ -139,17 +167,6 @@ _BY_NAME: Final = {s.name: s for s in SETTINGS}
 
 
 @dataclass(frozen=True, slots=True)
-class TenantSettings:
-    """What one tenant wants; the defaults hold for tenants without an entry."""
-
-    tenant_id: str
-    review: str = "manual"
-    language: str = "it"
-    schema_table_patterns: tuple[str, ...] = DEFAULT_SCHEMA_PATTERNS
-    refuse_column_names: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of one run, with the origin of each value."""
 
@@ -189,7 +206,9 @@ class Settings:
 
     def is_known(self, tenant_id: str) -> bool:
         """Whether the tenant may be consolidated: without a tenants file every folder is one."""
-        return self.tenants_file is None or tenant_id in self.tenants
+        if self.tenants_file is None:
+            return True
+        return tenant_id in self.tenants and self.tenants[tenant_id].enabled
 
     def tenant(self, tenant_id: str) -> TenantSettings:
         """The tenant's settings, or the defaults."""
@@ -223,7 +242,8 @@ def load_settings(
             value, origin = setting.default, "default"
         wrong = setting.check(value)
         if wrong:
-            problems.append(f"{setting.name} = {value!r} ({origin}) {wrong}")
+            shown = "(not shown)" if setting.secret else repr(value)
+            problems.append(f"{setting.name} = {shown} ({origin}) {wrong}")
         values[setting.name], origins[setting.name] = value, origin
 
     settle(_BY_NAME["home"], {}, None)
@@ -238,7 +258,8 @@ def load_settings(
         if setting.name != "home":
             settle(setting, from_file, file)
     tenants_file = home / "tenants.toml"
-    tenants = _tenants(tenants_file, problems)
+    tenants, wrong = read_tenants(_toml(tenants_file, problems), str(tenants_file))
+    problems += wrong
     if problems:
         raise SettingsError(
             "The settings are not valid: " + "; ".join(problems) + ".",
@@ -255,41 +276,3 @@ def _toml(path: Path, problems: list[str]) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         problems.append(f"{path}: {error}")
         return {}
-
-
-def _tenants(path: Path, problems: list[str]) -> dict[str, TenantSettings]:
-    entries = _toml(path, problems).get("tenants", {})
-    found: dict[str, TenantSettings] = {}
-    if not isinstance(entries, dict):
-        problems.append(f"{path}: tenants must be tables such as [tenants.clinica]")
-        return found
-    for name, entry in entries.items():
-        where = f"{path}: tenants.{name}"
-        if not isinstance(entry, dict):
-            problems.append(f"{where} must be a table")
-            continue
-        problems.extend(_tenant_problems(where, entry))
-        known = {k: v for k, v in entry.items() if k in _TENANT_FIELDS}
-        if isinstance(known.get("schema_table_patterns"), list):
-            known["schema_table_patterns"] = tuple(known["schema_table_patterns"])
-        found[name] = TenantSettings(name, **known)
-    return found
-
-
-_TENANT_FIELDS: Final = frozenset(TenantSettings.__dataclass_fields__) - {"tenant_id"}
-
-
-def _tenant_problems(where: str, entry: Mapping[str, Any]) -> list[str]:
-    problems = [
-        f"{where}.{key} is not a tenant setting; known are {', '.join(sorted(_TENANT_FIELDS))}"
-        for key in sorted(entry.keys() - _TENANT_FIELDS)
-    ]
-    for key, allowed in (("review", REVIEW_POLICIES), ("language", LANGUAGES)):
-        if key in entry and entry[key] not in allowed:
-            problems.append(f"{where}.{key} = {entry[key]!r} must be one of {', '.join(allowed)}")
-    patterns = entry.get("schema_table_patterns", [])
-    if not (isinstance(patterns, list) and all(isinstance(p, str) and p for p in patterns)):
-        problems.append(f"{where}.schema_table_patterns must be a list of patterns like 'fact_*'")
-    if not isinstance(entry.get("refuse_column_names", False), bool):
-        problems.append(f"{where}.refuse_column_names must be true or false")
-    return problems

@@ -58,8 +58,12 @@ def register(app: typer.Typer) -> None:
         """
         from memory_assets.pipeline.preview import preview_session
 
-        found = preview_session(run.workspace, session, tenant_id=tenant)
-        return View(found.to_dict(), lambda out: _preview(out, found, limit))
+        return preview_view(preview_session(run.workspace, session, tenant_id=tenant), limit)
+
+
+def preview_view(found: SessionPreview, limit: int | None = None) -> View:
+    """What a session offers, for people and as JSON."""
+    return View(found.to_dict(), lambda out: _preview(out, found, limit))
 
 
 def _lines(out: Console, found: Sequence[Mapping[str, Any]]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ import typer
 
 from memory_assets.cli.app import build
 from memory_assets.cli.failures import INTERRUPTED, PIPE_CLOSED
+from memory_assets.domain.tenants import FIELDS, Retention, TenantSettings
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.settings import DEFAULT_HOME, SETTINGS
 
@@ -31,6 +33,11 @@ _ORIGINS: Final = (
     "Precedence: command-line flag, environment variable, `<home>/settings.toml`, default. "
     "`memory-assets doctor` shows every value with its origin. API keys are no settings: providers "
     "read them from environment variables of their own."
+)
+_TENANTS: Final = (
+    "`<home>/tenants.toml` holds one table per tenant, named like the folder of its ledgers. It is "
+    "checked as a whole, and every problem is reported at once. A folder without an entry is "
+    "reported and not consolidated; without the file every folder is a tenant with the defaults."
 )
 _MESSAGES: Final = (
     "A message says what happened, where, and what to do. The code is stable: scripts and alerts "
@@ -77,6 +84,30 @@ def settings_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def tenants_page() -> str:
+    """The reference of ``tenants.toml``: form, default and meaning of each tenant setting."""
+    usual = TenantSettings("")
+    lines = ["# Tenants", "", _NOTE, "", _TENANTS, "", "| key | form | default | meaning |"]
+    lines.append("|---|---|---|---|")
+    for declared in FIELDS:
+        default = _default(getattr(usual, declared.name))
+        cells = (f"`{declared.name}`", declared.form, default, _cell(declared.meaning))
+        lines.append(_row(cells))
+    example = files("memory_assets.samples").joinpath("tenants-example.toml").read_text("utf-8")
+    return "\n".join([*lines, "", "## Example", "", "```toml", example.rstrip(), "```"]) + "\n"
+
+
+def _default(value: Any) -> str:
+    """A tenant setting's default as ``tenants.toml`` would write it."""
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, Retention):
+        return f"`core_days = {value.core_days}, recall_days = {value.recall_days}`"
+    if isinstance(value, str):
+        return f"`{value}`"
+    return f"`{', '.join(value)}`" if value else "none"
+
+
 def errors_page() -> str:
     """The error reference: code, exit code and meaning of each named error, and all exit codes."""
     lines = [
@@ -114,6 +145,7 @@ def errors_page() -> str:
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "cli.md": cli_page,
     "settings.md": settings_page,
+    "tenants.md": tenants_page,
     "errors.md": errors_page,
 }
 

@@ -28,12 +28,22 @@ def register(app: typer.Typer) -> None:
         deep: Annotated[
             bool, typer.Option("--deep", help="Also load the embedding model and ask it something.")
         ] = False,
+        drift: Annotated[
+            bool,
+            typer.Option("--drift", help="Only compare registry and indexes, row by row."),
+        ] = False,
     ) -> View:
         """Examine environment, settings, model, storage, locks and drift; nothing is changed.
 
         Every finding names what mends it. Exits with 1 when one of them is an error.
         """
         from memory_assets.pipeline.doctor import diagnose
+
+        if drift:
+            from memory_assets.cli.storage import drift_view
+            from memory_assets.pipeline.upkeep import drift_of
+
+            return drift_view(drift_of(run.workspace))
 
         found = diagnose(lambda: run.workspace, now=run.now, deep=deep)
         return View(

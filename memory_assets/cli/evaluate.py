@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from memory_assets.pipeline.evaluate import Evaluation
 
 
+FIGURES = ("recall_at_1", "recall_at_5", "recall_at_10", "mrr", "ndcg")
+
+
 def register(app: typer.Typer) -> None:
     """Adds the command."""
 
@@ -57,10 +60,13 @@ def _figures(out: Console, found: Evaluation) -> None:
     if not found.rows:
         out.print("There are no questions with a known answer.")
         return
-    numbers = ("questions", "recall_at_1", "recall_at_5", "recall_at_10", "mrr", "ndcg")
-    rows = table("tenant", "language", "leg", *numbers, right=numbers)
+    headers = ("R@1", "R@5", "R@10", "MRR", "nDCG")
+    rows = table("tenant", "language", "leg", "questions", *headers, right=("questions", *headers))
     for row in found.rows:
-        figures = (f"{row[n]:.3f}" if n != "questions" else str(row[n]) for n in numbers)
-        rows.add_row(text(row["tenant_id"]), text(row["language"]), row["leg"], *figures)
+        figures = (f"{row[name]:.3f}" for name in FIGURES)
+        names = (text(row["tenant_id"]), text(row["language"]), row["leg"])
+        rows.add_row(*names, str(row["questions"]), *figures)
+    for column in rows.columns[:3]:
+        column.no_wrap = True
     out.print(rows)
     out.print(f"generation {found.generation}, {found.unanswerable} questions left out")

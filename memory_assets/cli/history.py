@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from memory_assets.cli.acting import ActingUser, OwnClients, PersonaName, principal
 from memory_assets.cli.command import Run, Tenant, command
 from memory_assets.cli.output import View, table, text
-from memory_assets.cli.registry import MemoryId
+from memory_assets.cli.registry import AsOf, MemoryId
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,11 +22,22 @@ def register(app: typer.Typer) -> None:
     """Adds the command."""
 
     @command(app, "history")
-    def history(run: Run, memory: MemoryId, tenant: Tenant = None) -> View:
+    def history(
+        run: Run,
+        memory: MemoryId,
+        tenant: Tenant = None,
+        persona: PersonaName = None,
+        as_user: ActingUser = None,
+        own_client: OwnClients = None,
+        as_of: AsOf = None,
+    ) -> View:
         """Show every event, decision, run and generation that made a memory."""
         from memory_assets.pipeline.history import memory_history
 
-        found = memory_history(run.workspace, memory, tenant_id=tenant)
+        who = principal(tenant, persona, as_user, own_client)
+        found = memory_history(
+            run.workspace, memory, tenant_id=tenant, principal=who, as_of=as_of
+        )
         return View(found.to_dict(), lambda out: _history(out, found))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -36,12 +37,25 @@ def register(app: typer.Typer) -> None:
         )
 
     @command(app, "reindex", writes=True)
-    def reindex(run: Run) -> View:
+    def reindex(
+        run: Run,
+        space: Annotated[
+            str | None,
+            typer.Option("--space", metavar="SPACE", help="Build this space anew, and swap it in."),
+        ] = None,
+    ) -> View:
         """Bring the search index in line with the registry and fill in missing vectors."""
         from memory_assets.pipeline.recover import reindex as again
+        from memory_assets.pipeline.upkeep import rebuild_index
 
         with run.progress() as told:
-            found = again(run.workspace, now=run.now, progress=told)
+            if space is None:
+                found = again(run.workspace, now=run.now, progress=told)
+            else:
+                told_embedding = partial(told, "embedding memories")
+                found = rebuild_index(
+                    run.workspace, space, now=run.now, progress=told_embedding
+                )
         return View(found.to_metadata(), lambda out: _reindexed(out, found))
 
 

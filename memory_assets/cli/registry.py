@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memory_assets.cli.acting import ActingUser, OwnClients, PersonaName, principal
+from memory_assets.cli import manual
 from memory_assets.cli.command import Run, Tenant, command, group
 from memory_assets.cli.output import View, table, text
 from memory_assets.domain.reasons import in_words
@@ -26,6 +28,10 @@ class Tier(StrEnum):
     ARCHIVAL = "archival"
 
 
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME|GENERATION", help="Read an older state."),
+]
 MemoryId = Annotated[str, typer.Argument(metavar="MEMORY", help="The memory, such as mem-0001.")]
 
 
@@ -48,6 +54,10 @@ def register(app: typer.Typer) -> None:
             int | None,
             typer.Option("--limit", min=1, metavar="N", help="At most so many memories."),
         ] = None,
+        persona: PersonaName = None,
+        as_user: ActingUser = None,
+        own_client: OwnClients = None,
+        as_of: AsOf = None,
     ) -> View:
         """List the memories of a tenant."""
         from memory_assets.pipeline.browse import list_memories
@@ -58,15 +68,28 @@ def register(app: typer.Typer) -> None:
             tier=tier.value if tier else None,
             everything=everything,
             limit=limit,
+            principal=principal(tenant, persona, as_user, own_client),
+            as_of=as_of,
         )
         return View(found.to_dict(), lambda out: _listing(out, found), rows=found.memories)
 
     @command(registry, "show")
-    def show(run: Run, memory: MemoryId, tenant: Tenant = None) -> View:
+    def show(
+        run: Run,
+        memory: MemoryId,
+        tenant: Tenant = None,
+        persona: PersonaName = None,
+        as_user: ActingUser = None,
+        own_client: OwnClients = None,
+        as_of: AsOf = None,
+    ) -> View:
         """Show one memory in full."""
         from memory_assets.pipeline.browse import show_memory
 
-        found = show_memory(run.workspace, memory, tenant_id=tenant)
+        who = principal(tenant, persona, as_user, own_client)
+        found = show_memory(
+            run.workspace, memory, tenant_id=tenant, principal=who, as_of=as_of
+        )
         return View(found, lambda out: _memory(out, found))
 
 

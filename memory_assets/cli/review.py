@@ -8,48 +8,25 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from memory_assets.cli import review_serve, review_verdicts, review_walk
 from memory_assets.cli.command import Run, Tenant, command
 from memory_assets.cli.output import View, table, text
-from memory_assets.errors import ReviewRefused, UsageError
+from memory_assets.cli.review_verdicts import Session
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.domain.review import Edit, ReviewVerdict
-    from memory_assets.pipeline.review_decide import Decided, ReviewDesk, Verdict
+class WalkByDefault(TyperGroup):
+    """The group alone means its command ``walk``; options of that command may follow."""
 
-REVIEWER_VARIABLE = "MEMORY_ASSETS_REVIEWER"
-Items = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[ITEM]...",
-        help="Ids such as TENANT/SESSION/seq:3, ranges such as TENANT/SESSION/seq:3-7.",
-    ),
-]
-Session = Annotated[
-    str | None,
-    typer.Option("--session", metavar="SESSION", help="Session of items named as seq:3 alone."),
-]
-WholeSession = Annotated[
-    str | None,
-    typer.Option(
-        "--all-from-session",
-        metavar="[TENANT/]SESSION",
-        help="Everything of this session that waits.",
-    ),
-]
-Reviewer = Annotated[
-    str | None,
-    typer.Option(
-        "--reviewer",
-        envvar=REVIEWER_VARIABLE,
-        metavar="NAME",
-        show_default="the user of the operating system",
-        help="Who decides; never an agent.",
-    ),
-]
-Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept on record.")]
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments, led by the command that is meant."""
+        helps = {"-h", "--help"}
+        if not args or (args[0].startswith("-") and args[0] not in helps):
+            args = ["walk", *args]
+        return super().parse_args(ctx, args)
 
 
 class State(StrEnum):
@@ -66,16 +43,17 @@ class State(StrEnum):
 def register(app: typer.Typer) -> None:
     """Adds the group of commands."""
     group = typer.Typer(
-        help="Decide what becomes memory: candidates and proposals, without a cap.",
-        no_args_is_help=True,
+        help="Decide what becomes memory: candidates and proposals, without a cap. Alone it walks "
+        "through everything that waits.",
+        cls=WalkByDefault,
     )
     app.add_typer(group, name="review")
+    review_walk.register(group)
     _list(group)
     _show(group)
-    _accept(group)
-    _others(group)
-    _undo(group)
+    review_verdicts.register(group)
     _refused(group)
+    review_serve.register(group)
 
 
 def _list(group: typer.Typer) -> None:
@@ -112,23 +90,17 @@ def _list(group: typer.Typer) -> None:
 
         Without --tenant every tenant of the installation is listed, each by itself.
         """
-        from memory_assets.pipeline.review_list import QueueFilter, queues_of
+        from memory_assets.pipeline.review_state import QueueFilter, ReviewState, queues_of
+        from memory_assets.pipeline.tenants import require_tenant
 
         age = None if older_than is None else timedelta(days=older_than)
-        found = queues_of(
-            run.workspace,
-            tenant,
-            lambda t: QueueFilter(t, session, label, state.value, age),
-            now=run.now,
-        )
+        now = ReviewState(run.workspace, now=run.now)
+        tenants = now.tenants() if tenant is None else [require_tenant(run.workspace, tenant)]
+        found = queues_of(now, tenants, lambda t: QueueFilter(t, session, label, state.value, age))
         items = [item for queue in found for item in queue.items]
         waiting = sum(queue.waiting for queue in found)
         oldest = min((queue.oldest for queue in found if queue.oldest), default=None)
-        data = {
-            "items": items,
-            "waiting": waiting,
-            "oldest": oldest.isoformat() if oldest else None,
-        }
+        data = {"items": items, "waiting": waiting, "oldest": oldest}
         return View(data, lambda out: _listing(out, items, waiting, limit), rows=items)
 
 
@@ -140,104 +112,13 @@ def _show(group: typer.Typer) -> None:
         tenant: Tenant = None,
         session: Session = None,
     ) -> View:
-        """Show one item in full: content, context, and what was said about it."""
-        from memory_assets.pipeline.review_list import show_item
+        """Show one item in full: content, context, nearest memories, and what differs."""
+        from memory_assets.domain.visibility import Principal
+        from memory_assets.pipeline.review_state import ReviewState
 
-        found = show_item(run.workspace, item, tenant_id=tenant, session_id=session, now=run.now)
-        return View(found, lambda out: _item(out, found))
-
-
-def _accept(group: typer.Typer) -> None:
-    @command(group, "accept", writes=True)
-    def accept(
-        run: Run,
-        items: Items = None,
-        tenant: Tenant = None,
-        session: Session = None,
-        all_from_session: WholeSession = None,
-        duplicate_of: Annotated[
-            str | None,
-            typer.Option(
-                "--duplicate-of",
-                metavar="MEMORY",
-                help="It says the same as this memory, which then counts as seen again.",
-            ),
-        ] = None,
-        subject: Annotated[
-            str | None, typer.Option("--subject", metavar="TEXT", help="Accept under this subject.")
-        ] = None,
-        detail: Annotated[
-            str | None, typer.Option("--detail", metavar="TEXT", help="Accept with this wording.")
-        ] = None,
-        rationale: Annotated[
-            str | None, typer.Option("--rationale", metavar="TEXT", help="Accept for this reason.")
-        ] = None,
-        reason: Reason = "",
-        reviewer: Reviewer = None,
-    ) -> View:
-        """Accept items: the next run publishes them as memories.
-
-        Everything is filtered again, item by item; a declined one can be accepted later.
-        """
-        from memory_assets.pipeline.review_decide import Verdict
-
-        desk, named = _desk(run, items, tenant, session, all_from_session, reviewer)
-        edit = None
-        if subject is not None or detail is not None or rationale is not None:
-            edit = _edit(desk, named, subject, detail, rationale)
-        kind: ReviewVerdict = "accept" if duplicate_of is None else "duplicate_of"
-        return _outcome(desk.decide(named, Verdict(kind, reason, edit, duplicate_of)))
-
-
-def _others(group: typer.Typer) -> None:
-    @command(group, "decline", writes=True)
-    def decline(
-        run: Run,
-        items: Items = None,
-        tenant: Tenant = None,
-        session: Session = None,
-        all_from_session: WholeSession = None,
-        reason: Reason = "",
-        reviewer: Reviewer = None,
-    ) -> View:
-        """Decline items: they stay decisions of their session and never become memory."""
-        desk, named = _desk(run, items, tenant, session, all_from_session, reviewer)
-        return _outcome(desk.decide(named, _verdict("decline", reason)))
-
-    @command(group, "defer", writes=True)
-    def defer(
-        run: Run,
-        items: Items = None,
-        tenant: Tenant = None,
-        session: Session = None,
-        all_from_session: WholeSession = None,
-        reason: Reason = "",
-        reviewer: Reviewer = None,
-    ) -> View:
-        """Put items off: they stay in the queue, marked as seen."""
-        desk, named = _desk(run, items, tenant, session, all_from_session, reviewer)
-        return _outcome(desk.decide(named, _verdict("defer", reason)))
-
-    @command(group, "reopen", writes=True)
-    def reopen(
-        run: Run,
-        items: Items = None,
-        tenant: Tenant = None,
-        session: Session = None,
-        reason: Reason = "",
-        reviewer: Reviewer = None,
-    ) -> View:
-        """Take back what was said about items that are not published yet: they wait again."""
-        desk, named = _desk(run, items, tenant, session, None, reviewer)
-        return _outcome(desk.decide(named, _verdict("reopen", reason)))
-
-
-def _undo(group: typer.Typer) -> None:
-    @command(group, "undo", writes=True)
-    def undo(run: Run, tenant: Tenant = None, reviewer: Reviewer = None) -> View:
-        """Take back the reviewer's last verdict."""
-        desk, _ = _desk(run, None, tenant, None, None, reviewer, needed=False)
-        return _outcome(desk.undo())
+        state = ReviewState(run.workspace, now=run.now)
+        found = state.named_item(Principal.local, item, tenant_id=tenant, session_id=session)
+        return View(found, lambda out: print_item(out, found))
 
 
 def _refused(group: typer.Typer) -> None:
@@ -248,123 +129,60 @@ def _refused(group: typer.Typer) -> None:
         A verdict on something that changed, is not offered, or comes from an agent is refused by
         itself; all other lines are applied.
         """
-        from memory_assets.pipeline.review_list import overridden_lines, refused_lines_of_review
+        from memory_assets.pipeline.review_state import (
+            ReviewState,
+            overridden_lines,
+            refused_lines,
+        )
 
-        found = run.workspace.assess(now=run.now)
-        lines = refused_lines_of_review(found)
+        state = ReviewState(run.workspace, now=run.now)
+        lines = refused_lines(state.assessment, state.proposals)
         data = {
             "file": str(run.workspace.home.review_decisions),
             "refused": lines,
-            "overridden": list(overridden_lines(found)),
+            "overridden": overridden_lines(state.assessment, state.proposals),
         }
         return View(data, lambda out: _refused_lines(out, data), rows=lines)
-
-
-def _desk(
-    run: Run,
-    items: Sequence[str] | None,
-    tenant: str | None,
-    session: str | None,
-    whole: str | None,
-    reviewer: str | None,
-    *,
-    needed: bool = True,
-) -> tuple[ReviewDesk, list[Any]]:
-    from memory_assets.pipeline.review_decide import ReviewDesk, default_reviewer
-    from memory_assets.pipeline.review_items import SessionItems, parse_items
-
-    named: list[Any] = parse_items(items or [], tenant_id=tenant, session_id=session)
-    if whole is not None:
-        given, _, name = whole.rpartition("/")
-        if not (given or tenant):
-            raise UsageError(
-                f"{whole!r} does not say which tenant it means.",
-                remedy="write TENANT/SESSION, or add --tenant.",
-            )
-        named.append(SessionItems(given or tenant or "", name))
-    if needed and not named:
-        raise UsageError("No item is named.", remedy="name some, or add --all-from-session.")
-    desk = ReviewDesk(run.workspace, reviewer or default_reviewer(), now=run.now)
-    return desk, named
-
-
-def _verdict(kind: ReviewVerdict, reason: str) -> Verdict:
-    from memory_assets.pipeline.review_decide import Verdict
-
-    return Verdict(kind, reason)
-
-
-def _edit(
-    desk: ReviewDesk,
-    named: Sequence[Any],
-    subject: str | None,
-    detail: str | None,
-    rationale: str | None,
-) -> Edit:
-    from memory_assets.domain.review import Edit
-
-    row = desk.single(named)
-    return Edit(
-        row["subject"] if subject is None else subject,
-        row["detail"] if detail is None else detail,
-        rationale or "",
-    )
-
-
-def _outcome(found: Decided) -> View:
-    failure = None
-    if found.refused:
-        first = found.refused[0]
-        failure = ReviewRefused(
-            f"{len(found.refused)} verdict(s) were refused, the first: {first.reason}",
-            where=first.item_id,
-            remedy="look at the item again with `memory-assets review show`; "
-            f"{len(found.recorded)} other verdict(s) are on record.",
-        )
-    return View(found.to_dict(), lambda out: _decided(out, found), failure=failure)
-
-
-def _decided(out: Console, found: Decided) -> None:
-    from memory_assets.pipeline.review_decide import line_item
-
-    for line in found.recorded:
-        out.print(text(f"{line.verdict}  {line_item(line)}  by {line.reviewer}"), soft_wrap=True)
-    for refused in found.refused:
-        out.print(text(f"refused  {refused.item_id}  {refused.code}: {refused.reason}"))
-    for note in found.notes:
-        out.print(text(f"note: {note}"))
-    if any(line.verdict in ("accept", "duplicate_of", "decline") for line in found.recorded):
-        out.print("The next run applies this: memory-assets nightly")
 
 
 def _listing(
     out: Console, items: Sequence[Mapping[str, Any]], waiting: int, limit: int | None
 ) -> None:
-    rows = table("item", "label", "subject", "detail")
+    place = ""
     for item in items[:limit]:
-        state = "" if item["state"] == "waiting" else f" ({item['state']})"
-        rows.add_row(
-            text(item["item_id"]),
-            text(item["label"] + state),
-            text(item["subject"]),
-            text(item["detail"]),
-        )
-    if items:
-        out.print(rows)
+        here = f"{item['tenant_id']}/{item['session_id']}"
+        if here != place:
+            place = here
+            out.print(text(f"\n{place}"), style="bold")
+        state = "" if item["state"] == "waiting" else f"  ({item['state']})"
+        name = item["item_id"].removeprefix(f"{here}/")
+        out.print(text(f"  {name}  [{item['label']}]{state}  {item['subject']}"))
+        out.print(text(f"      {item['detail']}"))
     if limit is not None and len(items) > limit:
-        out.print(f"and {len(items) - limit} more")
-    out.print(f"{len(items)} shown; {waiting} wait for a reviewer.")
+        out.print(f"\nand {len(items) - limit} more")
+    out.print(f"\n{min(len(items), limit or len(items))} shown; {waiting} wait for a reviewer.")
 
 
-def _item(out: Console, found: Mapping[str, Any]) -> None:
+def print_item(out: Console, found: Mapping[str, Any]) -> None:
+    """Prints one item with its nearest memories."""
     rows = table("", "")
     rows.show_header = False
     rows.columns[0].no_wrap = True
     for name, value in found.items():
-        if value not in (None, "", [], False):
+        if name not in ("neighbours", "nearest") and value not in (None, "", [], False):
             shown = ", ".join(map(str, value)) if isinstance(value, list) else value
             rows.add_row(name, text(shown))
     out.print(rows)
+    if found.get("neighbours"):
+        out.print("\nNearest memories", style="bold")
+    for near in found.get("neighbours", ()):
+        cosine = "" if near["cosine"] is None else f"  cosine {near['cosine']:.3f}"
+        out.print(text(f"{near['memory_id']}  {near['relation']}{cosine}  {near['subject']}"))
+        out.print(text(f"    {near['detail']}"))
+        for verdict in near["verdicts"]:
+            here, there = (", ".join(verdict[side]) or "-" for side in ("only_a", "only_b"))
+            note = f"  ({verdict['note']})" if verdict["note"] else ""
+            out.print(text(f"    {verdict['guard']}: {here} | {there}{note}"))
 
 
 def _refused_lines(out: Console, data: Mapping[str, Any]) -> None:

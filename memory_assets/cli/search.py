@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -55,6 +54,7 @@ def register(app: typer.Typer) -> None:
         ] = False,
     ) -> View:
         """Search the memories of a tenant, best first."""
+        from memory_assets.pipeline.as_of import parse_as_of
         from memory_assets.pipeline.search_types import SearchRequest
 
         request = SearchRequest(
@@ -66,37 +66,13 @@ def register(app: typer.Typer) -> None:
             user=user,
             client=client,
             session=session,
-            as_of=parse_as_of(as_of),
+            as_of=None if as_of is None else parse_as_of(as_of),
             explain=explain,
         )
         found = run.workspace.search(request)
         warn(found)
         data: Any = found.to_dict() if explain else found.to_list()
         return View(data, lambda out: _hits(out, found, explain=explain), rows=found.to_list())
-
-
-def parse_as_of(value: str | None) -> datetime | int | None:
-    """A generation's number, or a time with zone.
-
-    Raises:
-        UsageError: it is neither.
-    """
-    from memory_assets.errors import UsageError
-
-    if value is None:
-        return None
-    if value.isascii() and value.isdigit():
-        return int(value)
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise UsageError(
-            f"--as-of {value!r} is neither a generation nor a time with a zone.",
-            remedy="write 12, or 2026-01-31T03:30:00+01:00.",
-        )
-    return moment
 
 
 def warn(found: SearchResult) -> None:

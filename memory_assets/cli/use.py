@@ -1,4 +1,4 @@
-"""``memory-assets propose``, ``apply`` and ``feedback``: memories in use, and what to say of them."""
+"""``memory-assets propose``, ``apply`` and ``feedback``: memories in use, and judged."""
 
 from __future__ import annotations
 

@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import dagster as dg
 
-from memory_assets.defs import ledgers, nightly, registry
+from memory_assets.defs import alerts, ledgers, nightly, registry, review, upkeep
+from memory_assets.defs.conventions import with_conventions
 from memory_assets.defs.resources import WorkspaceResource
 from memory_assets.settings import load_settings
 
 _settings = load_settings()
 
 defs = dg.Definitions(
-    assets=[
-        ledgers.session_ledgers,
-        ledgers.ledger_events,
-        ledgers.effective_decisions,
-        registry.candidate_memories,
-        registry.publication,
-        registry.session_markers,
-        registry.registry_views,
+    assets=with_conventions(
+        [
+            ledgers.session_ledgers,
+            ledgers.ledger_events,
+            ledgers.effective_decisions,
+            registry.candidate_memories,
+            registry.publication,
+            registry.session_markers,
+            review.review_queue,
+            registry.registry_views,
+        ]
+    ),
+    asset_checks=[upkeep.index_has_not_drifted],
+    jobs=[
+        nightly.nightly_consolidation,
+        upkeep.repair_index_job,
+        upkeep.legacy_cleanup_job,
     ],
-    jobs=[nightly.nightly_consolidation],
     schedules=[nightly.nightly_schedule(_settings)],
-    sensors=[nightly.session_sensor(_settings), nightly.nightly_failed],
+    sensors=[
+        nightly.session_sensor(_settings),
+        review.review_sensor(_settings),
+        alerts.failed_runs,
+        alerts.failed_checks,
+    ],
     resources={"workspace": WorkspaceResource()},
     # One process per run: with the default executor each step would import everything anew.
     executor=dg.in_process_executor,

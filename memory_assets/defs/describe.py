@@ -9,6 +9,12 @@ import dagster as dg
 
 from memory_assets.domain.schemas import TableSpec
 
+Sources = Mapping[str, TableSpec]
+"""Upstream assets and their tables."""
+Renamed = Mapping[str, tuple[str, ...]]
+"""Columns that are not fed by the upstream column of their own name; none for what is new here."""
+_LINEAGE = "dagster/column_lineage"
+
 
 def schema_of(spec: TableSpec) -> dg.TableSchema:
     """The column table of a declared schema."""
@@ -26,29 +32,40 @@ def schema_of(spec: TableSpec) -> dg.TableSchema:
 
 
 def lineage(
-    spec: TableSpec, sources: Mapping[str, TableSpec], renamed: Mapping[str, str] | None = None
+    spec: TableSpec, sources: Sources, renamed: Renamed | None = None
 ) -> dg.TableColumnLineage:
-    """Which upstream columns feed each column: those of the same name, or as ``renamed`` says."""
+    """Which upstream columns feed each column: the one of the same name, or as ``renamed`` says."""
     names = renamed or {}
     return dg.TableColumnLineage(
         {
             column.name: [
                 dg.TableColumnDep(asset_key=dg.AssetKey(asset), column_name=source)
                 for asset, table in sources.items()
-                if (source := names.get(column.name, column.name)) in table.names()
+                for source in names.get(column.name, (column.name,))
+                if source in table.names()
             ]
             for column in spec.columns
         }
     )
 
 
+def recorded(
+    context: dg.AssetExecutionContext, asset: str, counts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The metadata of one materialization: counts, and the column lineage of the definition.
+
+    The UI reads column lineage from materializations, where a change of it would be history.
+    """
+    declared = context.assets_def.metadata_by_key[dg.AssetKey(asset)]
+    kept = {k: v for k, v in declared.items() if k == _LINEAGE}
+    return {**kept, **counts}
+
+
 def table_metadata(
-    spec: TableSpec,
-    sources: Mapping[str, TableSpec] | None = None,
-    renamed: Mapping[str, str] | None = None,
+    spec: TableSpec, sources: Sources | None = None, renamed: Renamed | None = None
 ) -> dict[str, Any]:
     """The definition metadata of an asset that stands for one declared table."""
     found: dict[str, Any] = {"dagster/column_schema": schema_of(spec)}
     if sources:
-        found["dagster/column_lineage"] = lineage(spec, sources, renamed)
+        found[_LINEAGE] = lineage(spec, sources, renamed)
     return found

@@ -20,6 +20,11 @@ def as_failures() -> Iterator[None]:
     except MemoryAssetsError as error:
         raise dg.Failure(
             description=str(error),
-            metadata={"error": error.code, "where": error.where, "remedy": error.remedy},
+            metadata={
+                "error": error.code,
+                "what": error.what,
+                "where": error.where,
+                "remedy": error.remedy,
+            },
             allow_retries=isinstance(error, _WORTH_RETRYING),
         ) from error

@@ -2,11 +2,14 @@
 
 import dagster as dg
 
-from memory_assets.defs.describe import table_metadata
+from memory_assets.defs.charts import night_by_night
+from memory_assets.defs.columns import EVENTS_TO_DECISIONS, LEDGER_TO_EVENTS
+from memory_assets.defs.describe import recorded, table_metadata
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.resources import WorkspaceResource
 from memory_assets.defs.stages import note
 from memory_assets.domain.checks import quarantine_ratio
+from memory_assets.domain.projections import LEDGER_ROWS
 from memory_assets.domain.schemas import DECISIONS, EVENTS
 
 GROUP = "ledgers"
@@ -19,7 +22,7 @@ session_ledgers = dg.AssetSpec(
     kinds={"json", "file"},
     description="The session ledgers that agents write: one append-only JSONL file per session, in "
     "one folder per tenant. They are read, never changed.",
-    metadata=table_metadata(EVENTS),
+    metadata=table_metadata(LEDGER_ROWS),
 )
 
 
@@ -28,7 +31,7 @@ session_ledgers = dg.AssetSpec(
     group_name=GROUP,
     owners=OWNERS,
     kinds={"python", "polars", "parquet"},
-    metadata=table_metadata(EVENTS, {"session_ledgers": EVENTS}),
+    metadata=table_metadata(EVENTS, {"session_ledgers": LEDGER_ROWS}, LEDGER_TO_EVENTS),
     check_specs=[
         dg.AssetCheckSpec(
             "quarantine_ratio",
@@ -66,7 +69,24 @@ def ledger_events(
     for tenant, sessions in result.unknown_tenants.items():
         context.log.warning("tenant %s has no entry in tenants.toml: %d sessions", tenant, sessions)
     return dg.MaterializeResult(
-        metadata={**result.to_metadata(), "dagster/row_count": result.events},
+        metadata=recorded(
+            context,
+            "ledger_events",
+            {
+                **result.to_metadata(),
+                "dagster/row_count": result.events,
+                "new_events_by_night": night_by_night(
+                    context, "ledger_events", "new_events", result.new_events, title="new events"
+                ),
+                "quarantine_by_night": night_by_night(
+                    context,
+                    "ledger_events",
+                    "quarantined_lines",
+                    result.quarantined,
+                    title="lines in quarantine",
+                ),
+            },
+        ),
         check_results=[
             dg.AssetCheckResult(
                 check_name="quarantine_ratio",
@@ -79,7 +99,10 @@ def ledger_events(
                 check_name="no_blocked_sessions",
                 passed=not blocked,
                 severity=dg.AssetCheckSeverity.WARN,
-                description="" if not blocked else "see `memory-assets doctor` for each remedy",
+                description=""
+                if not blocked
+                else "nothing new is published from these sessions; `memory-assets doctor` says "
+                "for each what to restore or repair.",
                 metadata={"blocked": len(blocked), "sessions": blocked[:50]},
             ),
         ],
@@ -91,9 +114,7 @@ def ledger_events(
     group_name=GROUP,
     owners=OWNERS,
     kinds={"python", "polars", "parquet"},
-    metadata=table_metadata(
-        DECISIONS, {"ledger_events": EVENTS}, {"decision_seq": "ref", "decided_at": "ts"}
-    ),
+    metadata=table_metadata(DECISIONS, {"ledger_events": EVENTS}, EVENTS_TO_DECISIONS),
 )
 def effective_decisions(
     context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -107,5 +128,9 @@ def effective_decisions(
         result = workspace.open().decide()
     note(context.run.run_id, "decide", result)
     return dg.MaterializeResult(
-        metadata={**result.to_metadata(), "dagster/row_count": result.decisions}
+        metadata=recorded(
+            context,
+            "effective_decisions",
+            {**result.to_metadata(), "dagster/row_count": result.decisions},
+        )
     )

@@ -1,4 +1,4 @@
-"""The nightly job, when it runs, and who is told when it fails."""
+"""The nightly job, and when it runs."""
 
 import hashlib
 import json
@@ -31,12 +31,19 @@ nightly_consolidation = dg.define_asset_job(
         "memory_index",
         "published_generation",
         "session_markers",
+        "review_queue",
         "registry_views",
     ),
     description="Ledgers → effective decisions → candidates → the next generation of registry and "
     "index → markers. Can be repeated at any time; a night without changes publishes nothing.",
     executor_def=dg.in_process_executor,
 )
+
+
+def runs_under_way(instance: dg.DagsterInstance) -> bool:
+    """Whether a run of the nightly job is at work, or waits for its turn."""
+    wanted = dg.RunsFilter(job_name=JOB_NAME, statuses=_ACTIVE)
+    return bool(instance.get_run_records(wanted, limit=1))
 
 
 def nightly_schedule(settings: "Settings") -> dg.ScheduleDefinition:
@@ -64,10 +71,7 @@ def session_sensor(settings: "Settings") -> dg.SensorDefinition:
     def finished_sessions(
         context: dg.SensorEvaluationContext, workspace: WorkspaceResource
     ) -> dg.SensorResult | dg.SkipReason:
-        busy = context.instance.get_run_records(
-            dg.RunsFilter(job_name=JOB_NAME, statuses=_ACTIVE), limit=1
-        )
-        if busy:
+        if runs_under_way(context.instance):
             return dg.SkipReason("a nightly run is under way or waiting")
         waiting = workspace.open().waiting_sessions()
         if not waiting.sessions:
@@ -88,21 +92,3 @@ def session_sensor(settings: "Settings") -> dg.SensorDefinition:
         )
 
     return finished_sessions
-
-
-@dg.run_failure_sensor(
-    name="nightly_failed",
-    monitored_jobs=[nightly_consolidation],
-    description="Says which step of a failed night stopped, why, and what to do.",
-)
-def nightly_failed(context: dg.RunFailureSensorContext) -> None:
-    """One log line per failed step, with the error's code and remedy."""
-    for event in context.get_step_failure_events():
-        failure = event.step_failure_data
-        context.log.error(
-            "run %s of %s failed in %s: %s",
-            context.dagster_run.run_id,
-            context.dagster_run.job_name,
-            event.step_key,
-            failure.error.message if failure.error else context.failure_event.message,
-        )

@@ -1,17 +1,29 @@
-"""Assets of the second group: candidates, and the registry that is published whole or not at all."""
+"""Assets of the second group: candidates, and the registry, published whole or not at all."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from memory_assets.defs.describe import table_metadata
+from memory_assets.defs.charts import night_by_night
+from memory_assets.defs.columns import (
+    DECISIONS_TO_CANDIDATES,
+    DECISIONS_TO_MEMORIES,
+    MEMORIES_TO_VECTORS,
+    TO_INDEX,
+)
+from memory_assets.defs.describe import recorded, table_metadata
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.ledgers import OWNERS, effective_decisions
 from memory_assets.defs.resources import WorkspaceResource, now
 from memory_assets.defs.stages import note
-from memory_assets.domain.checks import BLOCKING_CHECKS, CheckResult
-from memory_assets.domain.schemas import CANDIDATES, CORROBORATIONS, DECISIONS, MEMORIES
+from memory_assets.domain.checks import BLOCKING_CHECKS, CheckResult, vectors_complete
+from memory_assets.domain.projections import INDEX_ROWS, LEDGER_ROWS, VECTORS
+from memory_assets.domain.schemas import CANDIDATES, DECISIONS, MEMORIES
 from memory_assets.errors import ChecksFailed
+
+if TYPE_CHECKING:
+    from memory_assets.pipeline.publish import PublishResult
 
 GROUP = "registry"
 PUBLISHER_POOL = "publisher"
@@ -23,7 +35,9 @@ _CHECKED_ASSET = "published_generation"
     group_name=GROUP,
     owners=OWNERS,
     kinds={"python", "polars", "parquet"},
-    metadata=table_metadata(CANDIDATES, {"effective_decisions": DECISIONS}),
+    metadata=table_metadata(
+        CANDIDATES, {"effective_decisions": DECISIONS}, DECISIONS_TO_CANDIDATES
+    ),
 )
 def candidate_memories(
     context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -37,7 +51,21 @@ def candidate_memories(
         result = workspace.open().derive_candidates(now=now())
     note(context.run.run_id, "candidates", result)
     return dg.MaterializeResult(
-        metadata={**result.to_metadata(), "dagster/row_count": result.candidates}
+        metadata=recorded(
+            context,
+            "candidate_memories",
+            {
+                **result.to_metadata(),
+                "dagster/row_count": result.candidates,
+                "backlog_by_night": night_by_night(
+                    context,
+                    "candidate_memories",
+                    "candidates",
+                    result.candidates,
+                    title="candidates that wait for a reviewer",
+                ),
+            },
+        )
     )
 
 
@@ -50,9 +78,12 @@ def candidate_memories(
             group_name=GROUP,
             owners=OWNERS,
             kinds={"parquet", "polars"},
-            description="The canonical memories of all tenants, ADD-only: accepted decisions become "
-            "new rows once, their content never changes, restatements become corroborations.",
-            metadata=table_metadata(MEMORIES, {"effective_decisions": DECISIONS}),
+            description="The canonical memories of all tenants, ADD-only: accepted decisions "
+            "become new rows once, their content never changes, restatements become "
+            "corroborations.",
+            metadata=table_metadata(
+                MEMORIES, {"effective_decisions": DECISIONS}, DECISIONS_TO_MEMORIES
+            ),
         ),
         dg.AssetSpec(
             "memory_embeddings",
@@ -62,6 +93,7 @@ def candidate_memories(
             kinds={"python", "huggingface"},
             description="One vector per active memory in one embedding space. A text that was ever "
             "embedded is read from the cache; a missing vector stays pending.",
+            metadata=table_metadata(VECTORS, {"memory_registry": MEMORIES}, MEMORIES_TO_VECTORS),
         ),
         dg.AssetSpec(
             "memory_index",
@@ -71,6 +103,9 @@ def candidate_memories(
             kinds={"lancedb"},
             description="The search projection of the active memories: vectors, folded full text "
             "and filters. Derived and disposable.",
+            metadata=table_metadata(
+                INDEX_ROWS, {"memory_registry": MEMORIES, "memory_embeddings": VECTORS}, TO_INDEX
+            ),
         ),
         dg.AssetSpec(
             "published_generation",
@@ -90,6 +125,13 @@ def candidate_memories(
             blocking=True,
         )
         for check in BLOCKING_CHECKS
+    ]
+    + [
+        dg.AssetCheckSpec(
+            vectors_complete.__name__,
+            asset="memory_embeddings",
+            description=(vectors_complete.__doc__ or "").strip(),
+        )
     ],
     can_subset=False,
     pool=PUBLISHER_POOL,
@@ -106,30 +148,45 @@ def publication(
             yield from (_check_result(c) for c in failure.__cause__.results)
         raise
     note(context.run.run_id, "publish", result)
-    counts = result.to_metadata()
-    yield dg.MaterializeResult(
-        asset_key="memory_registry",
-        metadata={
+    for asset, counts in _counts(context, result).items():
+        yield dg.MaterializeResult(asset_key=asset, metadata=recorded(context, asset, counts))
+    yield from (_check_result(c) for c in result.checks or _unchanged())
+    yield _check_result(vectors_complete(result.pending), "memory_embeddings")
+
+
+def _counts(
+    context: dg.AssetExecutionContext, result: "PublishResult"
+) -> dict[str, dict[str, Any]]:
+    """What each of the assets that are published together shows of the publication."""
+    history = night_by_night(
+        context,
+        "memory_registry",
+        "dagster/row_count",
+        result.memories,
+        title="active memories",
+    )
+    return {
+        "memory_registry": {
             "dagster/row_count": result.memories,
             "new_memories": result.new_memories,
             "corroborated": result.corroborated,
+            "memories_by_night": history,
             **{f"origin_{k}": v for k, v in result.by_origin.items()},
         },
-    )
-    embedding = result.embedding.to_metadata() if result.embedding else {}
-    yield dg.MaterializeResult(
-        asset_key="memory_embeddings",
-        metadata={**embedding, "pending_vectors": result.pending},
-    )
-    index = result.index.to_metadata() if result.index else {}
-    yield dg.MaterializeResult(
-        asset_key="memory_index", metadata={**index, "dagster/row_count": result.memories}
-    )
-    yield dg.MaterializeResult(
-        asset_key=_CHECKED_ASSET,
-        metadata={**counts, **{f"seconds_{k}": v for k, v in result.seconds.items()}},
-    )
-    yield from (_check_result(c) for c in result.checks or _unchanged())
+        "memory_embeddings": {
+            **(result.embedding.to_metadata() if result.embedding else {}),
+            "dagster/row_count": result.memories - result.pending,
+            "pending_vectors": result.pending,
+        },
+        "memory_index": {
+            **(result.index.to_metadata() if result.index else {}),
+            "dagster/row_count": result.memories,
+        },
+        _CHECKED_ASSET: {
+            **result.to_metadata(),
+            **{f"seconds_{k}": v for k, v in result.seconds.items()},
+        },
+    }
 
 
 def _unchanged() -> tuple[CheckResult, ...]:
@@ -140,12 +197,12 @@ def _unchanged() -> tuple[CheckResult, ...]:
     )
 
 
-def _check_result(check: CheckResult) -> dg.AssetCheckResult:
+def _check_result(check: CheckResult, asset: str = _CHECKED_ASSET) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
-        asset_key=_CHECKED_ASSET,
+        asset_key=asset,
         check_name=check.name,
         passed=check.passed,
-        severity=dg.AssetCheckSeverity.ERROR,
+        severity=dg.AssetCheckSeverity[check.severity.upper()],
         description=check.message,
         metadata={"rows": check.rows, "examples": list(check.examples)},
     )
@@ -156,7 +213,7 @@ def _check_result(check: CheckResult) -> dg.AssetCheckResult:
     group_name=GROUP,
     owners=OWNERS,
     kinds={"json", "file"},
-    metadata=table_metadata(CORROBORATIONS),
+    metadata=table_metadata(LEDGER_ROWS),
 )
 def session_markers(
     context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -179,7 +236,7 @@ def session_markers(
     kinds={"duckdb", "sql"},
 )
 def registry_views(workspace: WorkspaceResource) -> dg.MaterializeResult:
-    """``registry.duckdb``: the published registry as read-only SQL views for people and BI tools."""
+    """``registry.duckdb``: the published registry as read-only SQL views, for people and tools."""
     with as_failures():
         path = workspace.open().write_views()
     return dg.MaterializeResult(metadata={"file": dg.MetadataValue.path(str(path))})

@@ -25,6 +25,7 @@ _STAGE_OF_STEP: Final = {
     "candidate_memories": "candidates",
     "publication": "publish",
     "session_markers": "markers",
+    "review_queue": "queue",
     "registry_views": "views",
 }
 

@@ -186,9 +186,7 @@ def operating_point(
     return OperatingPoint(threshold, len(passed), errors, best, target, confidence)
 
 
-def b_cubed(
-    truth: Sequence[int], found: Sequence[int]
-) -> tuple[float, float]:
+def b_cubed(truth: Sequence[int], found: Sequence[int]) -> tuple[float, float]:
     """B-cubed precision and recall of a clustering, both given as one cluster number per item.
 
     For each item: the share of its found cluster that truly belongs with it, and the share of its

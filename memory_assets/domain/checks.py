@@ -193,6 +193,17 @@ def quarantine_ratio(refused: int, rows: int, *, warn_from: float) -> CheckResul
     return CheckResult("quarantine_ratio", passed, refused, message, severity="warn")
 
 
+def vectors_complete(pending: int) -> CheckResult:
+    """Warns about memories without a vector: they are found by their words only."""
+    message = (
+        ""
+        if pending == 0
+        else f"{pending} memories are not searchable by vector: run `memory-assets reindex`, or "
+        "wait for the next night, which asks the embedding model again."
+    )
+    return CheckResult("vectors_complete", pending == 0, pending, message, severity="warn")
+
+
 def _result(name: str, bad: pl.DataFrame, what: str) -> CheckResult:
     if bad.is_empty():
         return CheckResult(name, passed=True)

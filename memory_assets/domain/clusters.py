@@ -50,9 +50,4 @@ def missing_links(group: Sequence[str], edges: Iterable[Edge]) -> list[tuple[str
     """Pairs of a group that are no edge; empty for every group that ``complete_link`` makes."""
     known = {(min(e.a, e.b), max(e.a, e.b)) for e in edges}
     members = sorted(group)
-    return [
-        (x, y)
-        for i, x in enumerate(members)
-        for y in members[i + 1 :]
-        if (x, y) not in known
-    ]
+    return [(x, y) for i, x in enumerate(members) for y in members[i + 1 :] if (x, y) not in known]

@@ -63,6 +63,8 @@ class AssignTier(_Intent, frozen=True, kw_only=True, tag="tier"):
     tier: Tier
     inputs: str = "{}"
     """JSON of the figures that the rule saw."""
+    until: datetime | None = None
+    """An administrator's override holds so long; also for a memory that is in the tier already."""
 
 
 class ImportMemory(_Intent, frozen=True, kw_only=True, tag="import"):
@@ -304,7 +306,7 @@ def _assign(i: AssignTier, state: IntentState, out: IntentOutcome, generation: i
     key = (i.tenant_id, i.memory_id)
     if key not in state.scopes:
         return "unknown-memory", f"{i.memory_id} is not in the registry"
-    if state.tiers.get(key, "recall") == i.tier:
+    if i.until is None and state.tiers.get(key, "recall") == i.tier:
         return "no-change", f"{i.memory_id} is in {i.tier} already"
     state.tiers[key] = i.tier
     rows = out.rows.setdefault("tier_assignments", [])

@@ -19,10 +19,11 @@ _LOOKED_AT: Final = 1_000
 _WORD: Final = re.compile(r"[a-z]+")
 _ITALIAN_WORDS: Final = """
     ad agli ai al alla alle allo anche anno anni che chi coi col con cui da dagli dai dal dalla
-    dalle dallo degli dei del della delle dello di dove ed entro essere esclusi esclusa escluse fra gli
-    ha hanno il la le lo loro mese ma negli nei nel nella nelle nello non ogni oppure piu perche
-    presso qual quale quali quando quanti quante quello questa questo quindi se secondo sempre senza
-    si sia sono stata stato su sugli sui sul sulla sulle tra tutte tutti un una uno viene
+    dalle dallo degli dei del della delle dello di dove ed entro essere esclusi esclusa escluse
+    fra gli ha hanno il la le lo loro mese ma negli nei nel nella nelle nello non ogni oppure
+    piu perche presso qual quale quali quando quanti quante quello questa questo quindi se
+    secondo sempre senza si sia sono stata stato su sugli sui sul sulla sulle tra tutte tutti un
+    una uno viene
 """
 _ENGLISH_WORDS: Final = """
     all among an and any are as at be been being between by can does each every excluding for from

@@ -72,8 +72,9 @@ class Ranking:
     def cosine_term(self, cosine: Floats) -> Floats:
         """Raw cosines rescaled to [0, 1]; 0 where there is no vector (NaN)."""
         low, high = self.calibration.cosine_low, self.calibration.cosine_high
-        scaled = (cosine - low) / max(high - low, 1e-9)
-        return np.clip(np.nan_to_num(scaled, nan=0.0), 0.0, 1.0)
+        sound = np.clip(np.nan_to_num(cosine, nan=-1.0), -1.0, 1.0)
+        scaled = np.where(np.isnan(cosine), 0.0, (sound - low) / max(high - low, 1e-9))
+        return np.asarray(np.clip(scaled, 0.0, 1.0), np.float64)
 
     def text_term(self, bm25: Floats) -> Floats:
         """s/(s+k): 0 without a common word, one half at k, never quite 1."""
@@ -89,7 +90,8 @@ class Ranking:
         """ln(1+n)/ln(1+most) within the tenant; 0 when nothing was ever used."""
         if most <= 0:
             return np.zeros(len(uses))
-        return np.clip(np.log1p(np.maximum(uses, 0)) / np.log1p(most), 0.0, 1.0)
+        term = np.log1p(np.maximum(uses, 0)) / np.log1p(most)
+        return np.asarray(np.clip(term, 0.0, 1.0), np.float64)
 
     def score(self, cosine: Floats, text: Floats, recency: Floats, access: Floats) -> Floats:
         """The weighted sum of terms."""

@@ -175,6 +175,37 @@ DECIDED: Final = TableSpec(
     (*_SESSION, _INGEST),
 )
 
+FACTS: Final = TableSpec(
+    "facts",
+    "One fact made of a free-text event: a row of the shape of a decision, with fact_no above 0.",
+    (
+        *DECISIONS.columns,
+        Column("span_start", pl.Int64, "First character of the text that it stands on."),
+        Column("span_end", pl.Int64, "Character behind the last one."),
+        Column("extractor", pl.String, "Extractor with the version of its rule or prompt."),
+    ),
+)
+
+REFUSED_ANSWERS: Final = TableSpec(
+    "refused_answers",
+    "A model's answer about one event that is not what was asked for, kept as it came.",
+    (
+        *_PROMOTION_KEY,
+        _INGEST,
+        Column("extractor", pl.String, "Extractor with the version of its prompt."),
+        Column("answer_key", pl.String, "Key of the answer in the store of answers."),
+        Column("code", pl.String, "Stable reason code."),
+        Column("reason", pl.String, "What is wrong, in words; quotes nothing."),
+        Column("answer", pl.String, "The answer, unchanged."),
+    ),
+)
+
+EXTRACTED: Final = TableSpec(
+    "extracted",
+    "One reading of a session whose events have been made into facts.",
+    (*_SESSION, _INGEST),
+)
+
 CANDIDATES: Final = TableSpec(
     "candidates",
     "An effective clarification that waits for a reviewer.",
@@ -187,7 +218,30 @@ CANDIDATES: Final = TableSpec(
         Column("scope", pl.String, "Privacy scope: user, client and audience."),
         Column("label", pl.String, "new, duplicate of mem-…, or refines mem-…."),
         Column("fail_closed", pl.Boolean, "The session has refused lines: a person must decide."),
+        Column("personal", pl.String, "Kinds of personal data that it holds, if any.", True),
         Column("route", pl.String, "review or deferred."),
+    ),
+)
+
+REVIEW_QUEUE: Final = TableSpec(
+    "review_queue",
+    "One item that waits for a reviewer: a candidate, or a proposal about a published memory.",
+    (
+        *_PROMOTION_KEY,
+        Column("item_id", pl.String, "The item's name, as reviewers type it."),
+        Column("kind", pl.String, "candidate, or the kind of proposal: retire, merge …"),
+        Column("memory_ids", TEXTS, "Of a proposal: the memories; the first one would change."),
+        Column("label", pl.String, "new, duplicate of mem-…, refines …, conflicts with …, …"),
+        Column("why", pl.String, "Of a proposal: what gave rise to it. Never content."),
+        Column("state", pl.String, "waiting or deferred."),
+        Column("waits_since", UTC_TIME, "Time of the deciding row, or of the cause.", True),
+        *_CONTENT,
+        *_OWNER,
+        Column("content_sha256", pl.String, "Hash of what a reviewer sees."),
+        Column("scope", pl.String, "Privacy scope: user, client and audience."),
+        Column("fail_closed", pl.Boolean, "The session has refused lines: a person must decide."),
+        Column("personal", pl.String, "Kinds of personal data that it holds, if any.", True),
+        Column("neighbours", pl.String, "JSON: nearest memories, cosines, guards that object."),
     ),
 )
 
@@ -296,7 +350,18 @@ TOMBSTONES: Final = TableSpec(
     ),
 )
 
-DERIVED_TABLES: Final = (EVENTS, QUARANTINE, SESSIONS, DECIDED, DECISIONS, CANDIDATES)
+DERIVED_TABLES: Final = (
+    EVENTS,
+    QUARANTINE,
+    SESSIONS,
+    DECIDED,
+    DECISIONS,
+    CANDIDATES,
+    REVIEW_QUEUE,
+    FACTS,
+    REFUSED_ANSWERS,
+    EXTRACTED,
+)
 REGISTRY_TABLES: Final = (
     MEMORIES,
     CORROBORATIONS,

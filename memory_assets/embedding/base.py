@@ -56,6 +56,9 @@ class BaseEmbedder(ABC):
         What was yielded before an error counts: the caller may keep it.
         """
 
+    def close(self) -> None:  # noqa: B027 - most embedders hold nothing open
+        """Let go of connections; the embedder works on and opens new ones when asked."""
+
     def space(self, recipe: str) -> EmbeddingSpace:
         """The space in which this embedder's vectors of ``recipe`` texts live."""
         return EmbeddingSpace(

@@ -90,6 +90,11 @@ class GuardedEmbedder(BaseEmbedder):
                     self._breaker.succeeded()
                 yield part
 
+    def close(self) -> None:
+        """Let go of the inner embedder's connections."""
+        if isinstance(self.inner, BaseEmbedder):
+            self.inner.close()
+
     @contextlib.contextmanager
     def _guard(self) -> Iterator[None]:
         """Ask the breaker, then tell it; only what may pass counts as a failure of the provider."""
@@ -234,6 +239,11 @@ class ProviderChain:
             except EmbeddingError as error:
                 notes.append(f"{_spec(member)}: {error.what}")
         return QueryVector(None, None, tuple(notes))
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        for member in self.members:
+            member.close()
 
     def states(self) -> list[ProviderState]:
         """Each provider's role, breaker and costs, in order."""

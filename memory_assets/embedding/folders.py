@@ -80,7 +80,7 @@ def _is_complete(folder: Path) -> bool:
     try:
         sizes = json.loads((folder / _MARK).read_text(encoding="utf-8"))["files"]
         return all((folder / name).stat().st_size == size for name, size in sizes.items())
-    except (OSError, ValueError, KeyError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
 

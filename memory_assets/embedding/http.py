@@ -6,6 +6,7 @@ import json
 import random
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -138,6 +139,8 @@ class JsonEndpoint:
         with self._lock:
             if self._client is None:
                 self._client = httpx2.Client(timeout=self._timeout)
+                # Whoever forgets ``close`` leaves no open socket behind either.
+                weakref.finalize(self, self._client.close)
             client = self._client
         # Foreign exceptions hold the request, and it holds the key: none is let out, or chained.
         try:
@@ -160,7 +163,7 @@ class JsonEndpoint:
         else:
             if response.status_code == 200:
                 return self._parsed(content)
-            texts = body.get("input", ())
+            texts = body.get("input") or [m["content"] for m in body.get("messages", ())]
             problem = self._refusal(response.status_code, response.headers, content, texts)
         raise problem
 

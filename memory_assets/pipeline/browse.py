@@ -12,7 +12,7 @@ import polars as pl
 from memory_assets.domain.boundaries import listing_refusal
 from memory_assets.domain.candidates import SchemaNames
 from memory_assets.domain.events import format_ref
-from memory_assets.domain.visibility import Principal, rule_for
+from memory_assets.domain.visibility import PERSONAS, Principal, rule_for
 from memory_assets.errors import UnknownMemoryError
 from memory_assets.pipeline.registry_view import RegistryView
 from memory_assets.pipeline.tenants import require_tenant
@@ -99,15 +99,22 @@ def list_memories(
     tier: str | None = None,
     everything: bool = False,
     limit: int | None = None,
+    principal: Principal | None = None,
+    as_of: str | None = None,
 ) -> Listing:
     """The active memories of a tenant; ``everything`` adds superseded and retired ones.
 
+    Without a principal the files are the boundary: the tenant's ADMIN is meant. ``as_of`` is a
+    generation or a time.
+
     Raises:
+        UnknownGeneration: there is no generation of that number or time to read.
         UnknownTenantError: no tenant was named, or nothing is known of it.
+        AccessDenied: the principal may not list that tenant's memories.
     """
     tenant = require_tenant(workspace, tenant_id)
-    view = workspace.registry()
-    shown = readable(view, workspace, Principal.local(tenant), tenant, "list")
+    view = workspace.registry(as_of)
+    shown = readable(view, workspace, principal or Principal.local(tenant), tenant, "list")
     found = shown.memories
     if not everything:
         found = found.filter(pl.col("status") == "active")
@@ -118,33 +125,50 @@ def list_memories(
     return Listing(tenant, view.generation, rows, found.height, shown.hidden)
 
 
-def show_memory(workspace: Workspace, memory_id: str, *, tenant_id: str | None) -> dict[str, Any]:
+def show_memory(
+    workspace: Workspace,
+    memory_id: str,
+    *,
+    tenant_id: str | None,
+    principal: Principal | None = None,
+    as_of: str | None = None,
+) -> dict[str, Any]:
     """One memory with all its columns, ``status``, ``tier`` and its corroborations.
 
     Raises:
+        UnknownGeneration: there is no generation ``as_of`` to read.
         UnknownTenantError: no tenant was named, or nothing is known of it.
-        UnknownMemoryError: that tenant has no such memory.
+        UnknownMemoryError: that tenant has no such memory, or none that the principal may see.
+        AccessDenied: the principal may not see memories in this way.
     """
     tenant = require_tenant(workspace, tenant_id)
-    view = workspace.registry()
-    found = find_memory(view, workspace, tenant, memory_id, path="show")
+    view = workspace.registry(as_of)
+    who = principal or Principal.local(tenant)
+    found = find_memory(view, workspace, who, tenant, memory_id, path="show")
     return {
         **plain(found),
         "generation": view.generation,
         "ref": format_ref(found["decision_seq"]),
-        "corroborations": [plain(row) for row in corroborations_of(view, tenant, memory_id)],
+        "corroborations": [plain(row) for row in corroborations_of(view, who, tenant, memory_id)],
     }
 
 
 def find_memory(
-    view: RegistryView, workspace: Workspace, tenant_id: str, memory_id: str, *, path: str
+    view: RegistryView,
+    workspace: Workspace,
+    principal: Principal,
+    tenant_id: str,
+    memory_id: str,
+    *,
+    path: str,
 ) -> dict[str, Any]:
     """The row of one memory with ``status`` and ``tier``.
 
     Raises:
-        UnknownMemoryError: the tenant has no such memory, whatever other tenants have.
+        UnknownMemoryError: the tenant has no such memory that the principal may see, whatever
+            other tenants have.
     """
-    shown = readable(view, workspace, Principal.local(tenant_id), tenant_id, path).memories
+    shown = readable(view, workspace, principal, tenant_id, path).memories
     found = shown.filter(pl.col("memory_id") == memory_id)
     if found.is_empty():
         raise UnknownMemoryError(
@@ -155,8 +179,16 @@ def find_memory(
     return found.row(0, named=True)
 
 
-def corroborations_of(view: RegistryView, tenant_id: str, memory_id: str) -> list[dict[str, Any]]:
-    """The decisions that restate one memory, in the order in which they were recorded."""
+def corroborations_of(
+    view: RegistryView, principal: Principal, tenant_id: str, memory_id: str
+) -> list[dict[str, Any]]:
+    """The decisions that restate one memory, in the order in which they were recorded.
+
+    None for a principal who does not see the whole tenant: a reviewer may have called a private
+    decision the duplicate of a shared memory, and its words and session stay private.
+    """
+    if not PERSONAS[principal.persona].crosses_tenants:
+        return []
     mine = (pl.col("tenant_id") == tenant_id) & (pl.col("memory_id") == memory_id)
     found = view.corroborations.filter(mine)
     return found.sort("generation", "session_id", "decision_seq").to_dicts()

@@ -21,6 +21,7 @@ from memory_assets.storage.index_schema import equals, row_key
 
 SAMPLED: Final = 400
 ASKED: Final = 40
+UNRELATED: Final = 0.1
 ENOUGH: Final = 20
 """Memories below which the defaults are kept: a handful says nothing about unrelated texts."""
 
@@ -30,8 +31,9 @@ def calibrate(
 ) -> Calibration:
     """The calibration of one index version.
 
-    Cosine: what a question and a memory picked at random have counts as nothing, equal texts count
-    as one. Questions and not memories, since models that know the two apart put them at other
+    Cosine: what nine in ten pairs of a question and a random memory exceed counts as nothing, equal
+    texts count as one. Lower than the usual random pair, so that the order of the less similar is
+    kept; and questions instead of memories, since models that tell the two apart put them at other
     distances. Text: the score of the best memory from another session, for questions that memories
     came from, counts as one half.
     """
@@ -54,9 +56,11 @@ def _sample(active: pl.DataFrame) -> pl.DataFrame:
     keys = active.select(pl.concat_str("tenant_id", "memory_id", separator="/")).to_series()
     digests = [hashlib.sha256(key.encode()).hexdigest() for key in keys.to_list()]
     ordered = active.with_columns(pl.Series("digest", digests)).sort("digest").head(SAMPLED)
-    question = pl.col("question_context").str.strip_chars()
+    texts = (pl.col(name).str.strip_chars() for name in ("question_context", "subject", "detail"))
     return ordered.with_columns(
-        pl.when(question != "").then(question).otherwise(pl.col("subject")).alias("question")
+        pl.coalesce(pl.when(text != "").then(text) for text in texts)
+        .fill_null("")
+        .alias("question")
     )
 
 
@@ -74,7 +78,7 @@ def _unrelated_cosine(
     questions = _embedded(asked["question"].to_list(), embedder, cache)
     if questions is None:
         return None
-    return round(float(np.median(questions @ memories.T)), 4)
+    return round(float(np.quantile(questions @ memories.T, UNRELATED)), 4)
 
 
 def _embedded(texts: list[str], embedder: Embedder, cache: VectorCache) -> Vectors | None:

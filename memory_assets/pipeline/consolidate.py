@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 import polars as pl
 
 from memory_assets.domain.events import REUSABLE_TYPES
 from memory_assets.domain.keys import content_sha256, duplicate_key
+from memory_assets.domain.manual import is_manual
 from memory_assets.domain.promotion import Accepted
 from memory_assets.domain.schemas import PROMOTION_KEY
+from memory_assets.pipeline.personal import hold_personal
 from memory_assets.pipeline.registry_view import RegistryView
 from memory_assets.pipeline.review_apply import Overridden, apply_reviews
 from memory_assets.pipeline.review_filter import NamesOf, hold_back, no_names
@@ -72,20 +74,22 @@ def assess(
     is_automatic: Callable[[str], bool],
     idle_close: timedelta | None = None,
     names_of: NamesOf = no_names,
+    client_names: Callable[[str], Sequence[str]] = lambda _: (),
 ) -> Assessment:
     """The route of every clarification, from tables alone: no event is remembered between runs.
 
     Accepted are: a ``memory_promoted`` marker in force, an accept in the review file (it overrides
-    the marker), or the tenant's automatic policy. A session with refused lines, and a decision that
-    cites a memory but says something else, need the reviewer's own word (fail closed).
+    the marker), or the tenant's automatic policy. A session with refused lines, a decision that
+    cites a memory but says something else, and one that holds personal data need the reviewer's own
+    word (fail closed).
     """
     rows = _with_sessions(decisions, sessions, now, idle_close)
     rows = _with_registry(rows, registry)
     applied = apply_reviews(rows, reviews, registry, now=now, names_of=names_of)
     rows = rows.join(applied.verdicts, on=PROMOTION_KEY, how="left")
     rows = rows.with_columns(_automatic(rows, is_automatic))
-    routes = hold_back(_routed(rows), names_of).sort(
-        *_SESSION, pl.col("decision_seq") < 0, pl.col("decision_seq").abs()
+    routes = hold_personal(hold_back(_routed(rows), names_of), client_names).sort(
+        *_SESSION, pl.col("decision_seq") < 0, pl.col("decision_seq").abs(), "fact_no"
     )
     accepted = tuple(
         _accepted(row)
@@ -94,15 +98,18 @@ def assess(
     return Assessment(routes, accepted, applied.refused, applied.overridden)
 
 
-def _with_sessions(
-    decisions: pl.DataFrame, sessions: pl.DataFrame, now: datetime, idle_close: timedelta | None
-) -> pl.DataFrame:
+def is_finished(now: datetime, idle_close: timedelta | None) -> pl.Expr:
+    """Whether a row of ``sessions`` is of a finished one: closed, or (if allowed) idle so long."""
     finished = pl.col("closed")
     if idle_close is not None:
         finished = finished | (~pl.col("torn") & (pl.col("last_ts") < now - idle_close))
-    state = sessions.select(
-        *_SESSION, "status", "fail_closed", finished.fill_null(False).alias("finished")
-    )
+    return finished.fill_null(False).alias("finished")
+
+
+def _with_sessions(
+    decisions: pl.DataFrame, sessions: pl.DataFrame, now: datetime, idle_close: timedelta | None
+) -> pl.DataFrame:
+    state = sessions.select(*_SESSION, "status", "fail_closed", is_finished(now, idle_close))
     return decisions.filter(pl.col("type").is_in(sorted(REUSABLE_TYPES))).join(
         state, on=_SESSION, how="inner"
     )
@@ -175,15 +182,22 @@ def _routed(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(route.alias("route"), label.alias("label"))
 
 
+def _origin(row: dict[str, Any]) -> Literal["extracted", "manual", "reviewed"]:
+    if row["fact_no"] > 0:
+        return "extracted"
+    return "manual" if is_manual(row["session_id"], row["metadata"]) else "reviewed"
+
+
 def _accepted(row: dict[str, Any]) -> Accepted:
+    origin = _origin(row)
     if row["route"] == "automatic":
-        return Accepted(row, "automatic", "policy")
+        return Accepted(row, "automatic" if origin == "reviewed" else origin, "policy")
     if row["review_verdict"] is None:
         ref = row["verdict_by"]
-        return Accepted(row, "reviewed", f"marker {'seq' if ref > 0 else 'm'}:{abs(ref)}")
+        return Accepted(row, origin, f"marker {'seq' if ref > 0 else 'm'}:{abs(ref)}")
     by = f"reviewer {row['reviewer']}"
     if row["edited"] is None:
-        return Accepted(row, "reviewed", by, duplicate_of=row["named_duplicate"])
+        return Accepted(row, origin, by, duplicate_of=row["named_duplicate"])
     edit = msgspec.json.decode(row["edited"])
     before = {name: row[name] for name in ("subject", "detail", "rationale")}
     changed = {**row, **edit, "rationale": edit.get("rationale") or row["rationale"]}

@@ -40,6 +40,8 @@ class SchemaRules:
 
     patterns: tuple[str, ...] = DEFAULT_SCHEMA_PATTERNS
     with_columns: bool = False
+    user_owns: bool = False
+    """A row that names a user and no audience belongs to that user alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +159,18 @@ def _rows(
     rules = rules_for(tenant)
     names = session_schema_names(session, patterns=rules.patterns, with_columns=rules.with_columns)
     for decision in session.decisions:
-        yield _row(decision, names, ingest_no)
+        yield _row(decision, names, ingest_no, user_owns=rules.user_owns)
 
 
-def _row(decision: DecisionState, names: SchemaNames, ingest_no: int) -> tuple[object, ...]:
+def _row(
+    decision: DecisionState, names: SchemaNames, ingest_no: int, *, user_owns: bool
+) -> tuple[object, ...]:
     e = decision.event
     row = e.row
     why = refuse(decision, names)
     user, client, audience = row.user_id or None, row.client_id or None, row.audience or None
+    if audience is None and user is not None and user_owns:
+        audience = "user"
     reusable = why is None
     return (
         e.tenant_id,

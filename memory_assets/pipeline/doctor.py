@@ -15,7 +15,7 @@ from memory_assets.errors import MemoryAssetsError, SettingsError
 from memory_assets.pipeline import doctor_home, doctor_machine
 from memory_assets.pipeline.findings import Finding, error
 from memory_assets.pipeline.workspace import Workspace
-from memory_assets.settings import SETTINGS
+from memory_assets.settings import SETTINGS, Setting
 
 Area = Literal["environment", "settings", "model", "storage", "locks", "drift"]
 LEVELS: Final = ("error", "warning", "info", "ok")
@@ -90,10 +90,14 @@ def setting_rows(workspace: Workspace) -> Iterator[dict[str, str]]:
     for setting in SETTINGS:
         yield {
             "name": setting.name,
-            "value": settings.values[setting.name],
+            "value": _shown(setting, settings.values[setting.name]),
             "origin": settings.origins[setting.name],
             "variable": setting.variable,
         }
+
+
+def _shown(setting: Setting, value: str) -> str:
+    return "(set, not shown)" if setting.secret and value else value
 
 
 def _guarded(

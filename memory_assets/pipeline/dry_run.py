@@ -17,6 +17,7 @@ from memory_assets.domain.events import format_ref
 from memory_assets.domain.reasons import in_words
 from memory_assets.pipeline.consolidate import Assessment
 from memory_assets.pipeline.decide import DecideResult, decide
+from memory_assets.pipeline.extraction import rehearse_facts
 from memory_assets.pipeline.ingest import IngestResult, ingest
 from memory_assets.pipeline.night import NightProgress, problem_rows
 from memory_assets.pipeline.planning import Plan, plan_generation
@@ -125,6 +126,9 @@ def rehearse(
             progress=told,
         )
         decided = decide(derived, rules_for=workspace.schema_rules)
+        rehearse_facts(
+            workspace.home, derived, workspace.settings, workspace.schema_rules, now=now
+        )
         current, _ = workspace.generations.current()
         registry = workspace.registry()
         settings = workspace.publish_settings

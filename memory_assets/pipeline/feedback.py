@@ -113,7 +113,7 @@ def feedback_items(
         UnknownTenantError, AccessDenied: see ``domain.visibility``.
     """
     served = searcher.served()
-    tenant = tenant_id or principal.tenant
+    tenant = principal.tenant if tenant_id is None else tenant_id
     rule = searcher.rule(principal, tenant, "review", served)
     log = read_feedback(feedback_path(searcher.store.home.root))
     rows: dict[str, Mapping[str, Any]] = (

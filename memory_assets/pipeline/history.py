@@ -10,6 +10,7 @@ import polars as pl
 
 from memory_assets.domain.events import DECISION_TYPES, format_ref
 from memory_assets.domain.schemas import PROMOTION_KEY, SESSIONS
+from memory_assets.domain.visibility import Principal
 from memory_assets.errors import CorruptStore
 from memory_assets.pipeline import ingest
 from memory_assets.pipeline.browse import corroborations_of, find_memory, plain
@@ -51,19 +52,29 @@ class MemoryHistory:
         }
 
 
-def memory_history(workspace: Workspace, memory_id: str, *, tenant_id: str | None) -> MemoryHistory:
+def memory_history(
+    workspace: Workspace,
+    memory_id: str,
+    *,
+    tenant_id: str | None,
+    principal: Principal | None = None,
+    as_of: str | None = None,
+) -> MemoryHistory:
     """Every event, decision, run and generation that made a memory.
 
-    Events and decisions are those of the last night's reading of the ledgers.
+    Events and decisions are those of the last night's reading of the ledgers. Without a principal
+    the files are the boundary: the tenant's ADMIN is meant. ``as_of`` is a generation or a time.
 
     Raises:
+        UnknownGeneration: there is no generation of that number or time to read.
         UnknownTenantError: no tenant was named, or nothing is known of it.
         UnknownMemoryError: that tenant has no such memory.
     """
     tenant = require_tenant(workspace, tenant_id)
-    view = workspace.registry()
-    memory = find_memory(view, workspace, tenant, memory_id, path="history")
-    seen = corroborations_of(view, tenant, memory_id)
+    view = workspace.registry(as_of)
+    who = principal or Principal.local(tenant)
+    memory = find_memory(view, workspace, who, tenant, memory_id, path="history")
+    seen = corroborations_of(view, who, tenant, memory_id)
     keys = [_key(memory), *(_key(row) for row in seen)]
     decisions = _decisions(workspace, memory, seen)
     changes = _changes(view, tenant, memory_id)

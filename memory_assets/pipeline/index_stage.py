@@ -14,7 +14,8 @@ from memory_assets.storage.failpoints import reached
 from memory_assets.storage.generations import Generation, GenerationStore, PinnedSpace
 from memory_assets.storage.index import SpaceIndex, SyncResult
 from memory_assets.storage.index_diff import difference
-from memory_assets.storage.index_pinned import PinnedIndex
+from memory_assets.storage.index_files import manifests
+from memory_assets.storage.index_pinned import PinnedIndex, table_path
 from memory_assets.storage.retention import generation_tag
 
 
@@ -47,6 +48,8 @@ class IndexStage:
         """The stage for the embedder's space: its newest published table, or one begun ``anew``."""
         space = embedder.space(SEARCH_RECIPE)
         known = None if anew else _newest(store, current, space.space_id)
+        if known and known.version not in manifests(table_path(store.home.index, known.table)):
+            known = None  # somebody took the table away; its version numbers must not come back
         rebuild = known.rebuild if known else (current.number + 1 if current.number else 0)
         pinned = PinnedSpace(space, 0, 0, 0, rebuild)
         index = SpaceIndex.open(store.home.index, space, table=pinned.table)

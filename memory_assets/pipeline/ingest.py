@@ -17,6 +17,7 @@ from memory_assets.domain.ports import Progress
 from memory_assets.domain.schemas import EVENTS, QUARANTINE, SESSIONS
 from memory_assets.domain.watermarks import compare_rows, digests_without
 from memory_assets.errors import LedgerUnreadable
+from memory_assets.pipeline.blanking import blanked
 from memory_assets.pipeline.compaction import compacted
 from memory_assets.pipeline.frames import frame_of
 from memory_assets.storage.ledgers import ScanProblem, SessionFiles, read_ledger, scan_ledgers
@@ -46,7 +47,7 @@ class IngestResult:
     problems: tuple[tuple[str, str, str, str], ...] = ()
     """(tenant_id, session_id, status, message) of every session that is blocked."""
     unknown_tenants: dict[str, int] = field(default_factory=dict)
-    """Folders without an entry in tenants.toml: reported, not consolidated."""
+    """Folders without an enabled entry in tenants.toml: reported, not consolidated."""
 
     def to_metadata(self) -> dict[str, Any]:
         """Counts for the run's metadata; no content."""
@@ -80,13 +81,15 @@ def ingest(
     derived: DerivedTables,
     *,
     is_known_tenant: Callable[[str], bool] = lambda _: True,
+    buried: pl.DataFrame | None = None,
     progress: Progress | None = None,
 ) -> IngestResult:
     """Events, quarantine and watermarks brought up to date with the ledgers; one commit.
 
     A session is opened only when the signature of one of its files changed, and counts as changed
     only when its rows did. A session that broke the append-only rule, vanished or cannot be read
-    keeps its earlier rows, is blocked from promotion, and never stops the others.
+    keeps its earlier rows, is blocked from promotion, and never stops the others. Rows under a
+    ``buried`` promotion key are kept without their content, whatever the ledger still says.
 
     Raises:
         UsageError: the ledgers folder does not exist.
@@ -116,7 +119,7 @@ def ingest(
             touched[key] = {**row, **state}
     sessions = _replaced(before, touched)
     if touched:
-        _commit(derived, sessions, reading)
+        _commit(derived, sessions, reading, buried)
     result = _result(sessions, reading, len(files_by_key), len(to_read), unknown)
     also = tuple((p.tenant_id, p.name, "unreadable", p.message) for p in noted)
     return replace(result, problems=(*result.problems, *also))
@@ -139,8 +142,9 @@ _MISSING: Final = {
 }
 _UNKNOWN: Final = {
     "status": "unknown-tenant",
-    "message": "the tenant has no entry in tenants.toml any more; add one, and the session is read "
-    "again. Its published memories stay; nothing new is published from it.",
+    "message": "the tenant has no entry in tenants.toml any more, or is switched off there; mend "
+    "that, and the session is read again. Its published memories stay; nothing new is published "
+    "from it.",
     "ledger_stat": "",
 }
 
@@ -316,12 +320,20 @@ def _blank(files: SessionFiles) -> Row:
     return row
 
 
-def _commit(derived: DerivedTables, sessions: pl.DataFrame, reading: _Reading) -> None:
+def _commit(
+    derived: DerivedTables,
+    sessions: pl.DataFrame,
+    reading: _Reading,
+    buried: pl.DataFrame | None,
+) -> None:
     label = f"{reading.ingest_no:08d}"
     head = derived.head(GROUP)
     new = dict(head)
     for spec, fresh in ((EVENTS, reading.events), (QUARANTINE, reading.refused)):
-        part = derived.parts.write(spec, frame_of(spec, fresh), label)
+        frame = frame_of(spec, fresh)
+        if buried is not None and buried.height:
+            frame = blanked(spec, frame, buried)
+        part = derived.parts.write(spec, frame, label)
         listed = [*head.get(spec.name, []), *([part] if part else [])]
         live = sessions.select(*_KEY, "ingest_no")
         new[spec.name] = compacted(derived.parts, spec, listed, live=live, label=label)

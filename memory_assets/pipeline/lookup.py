@@ -49,7 +49,7 @@ def find_memory(
         UnknownMemoryError: the tenant has no such memory, or none that may be seen.
     """
     served = searcher.served()
-    tenant = tenant_id or principal.tenant
+    tenant = principal.tenant if tenant_id is None else tenant_id
     rule = searcher.rule(principal, tenant, path, served)
     rows = served.everything.filter(pl.col("tenant_id") == tenant, pl.col("memory_id") == memory_id)
     row = rows.row(0, named=True) if rows.height else None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -24,17 +23,16 @@ from memory_assets.domain.calibration import (
 )
 from memory_assets.domain.guards import RULE_VERSION, Judgement, Outcome, judge
 from memory_assets.domain.keys import normalise
-from memory_assets.domain.merge import Decision, MergePolicy, decide, review_floor
-from memory_assets.domain.ports import Embedder, Progress, VectorCache, Vectors
+from memory_assets.domain.merge import Decision, MergePolicy, decide
+from memory_assets.domain.ports import Embedder, Progress, VectorCache
 from memory_assets.domain.spaces import DEFINITION_RECIPE, definition_text
 from memory_assets.embedding.through_cache import EmbedStats, embed_through_cache
 from memory_assets.errors import UsageError
+from memory_assets.pipeline.merge_space import space_floor
 
 THRESHOLDS: Final = (0.5, 0.6, 0.7, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.99)
 ROUTES: Final = ("auto", "review", "ignored")
 FOLDS: Final = 5
-_UNRELATED: Final = 4_000
-_SEED: Final = 20_240
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +163,7 @@ def read_pairs(path: Path) -> tuple[LabelledPair, ...]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"The labelled file cannot be read: {error}.", where=str(path)
-        ) from error
+        raise UsageError(f"The labelled file cannot be read: {error}.", where=str(path)) from error
     return tuple(
         _pair(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()
     )
@@ -215,10 +211,8 @@ def evaluate_pairs(
     vectors, stats = embed_through_cache(embedder, cache, texts, kind="document", progress=progress)
     cosines = [float(c) for c in np.clip((vectors[0::2] * vectors[1::2]).sum(axis=1), -1, 1)]
     judgements = [_judged(p) for p in pairs]
-    labels = [
-        _label(p, c, j) for p, c, j in zip(pairs, cosines, judgements, strict=True)
-    ]
-    floor = review_floor(unrelated_mean(vectors[0::2], vectors[1::2]))
+    labels = [_label(p, c, j) for p, c, j in zip(pairs, cosines, judgements, strict=True)]
+    floor = space_floor(embedder, cache)
     fold_of = folds([(p.text_a, p.text_b) for p in pairs], FOLDS)
     # Equal texts merge by themselves anyway: they would only flatter the evidence.
     learn = [not j.equal for j in judgements]
@@ -254,22 +248,8 @@ def evaluate_pairs(
     )
 
 
-def unrelated_mean(left: Vectors, right: Vectors) -> float:
-    """Mean cosine of pairs drawn at random, the given pairs left out; 0 with fewer than two."""
-    n = len(left)
-    if n < 2:
-        return 0.0
-    draw = random.Random(_SEED)  # noqa: S311 - a fixed sample, not a secret
-    rows = [draw.randrange(n) for _ in range(_UNRELATED)]
-    others = [(r + 1 + draw.randrange(n - 1)) % n for r in rows]
-    return float((left[rows] * right[others]).sum(axis=1).mean())
-
-
 def _judged(pair: LabelledPair) -> Judgement:
-    given: Mapping[str, str] = {}
-    if pair.subject_a is not None and pair.subject_b is not None:
-        given = {"subject_a": pair.subject_a, "subject_b": pair.subject_b}
-    return judge(pair.text_a, pair.text_b, **given)
+    return judge(pair.text_a, pair.text_b, subject_a=pair.subject_a, subject_b=pair.subject_b)
 
 
 def _label(pair: LabelledPair, cosine: float, judgement: Judgement) -> Label:

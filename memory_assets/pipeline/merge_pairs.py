@@ -122,9 +122,7 @@ class Cells:
     count: int
 
 
-def make_cells(
-    vectors: Vectors, *, seed: int, cells: int | None = None, probes: int = 12
-) -> Cells:
+def make_cells(vectors: Vectors, *, seed: int, cells: int | None = None, probes: int = 12) -> Cells:
     """Spherical k-means cells, learnt from a sample, and each row's nearest ones.
 
     About one cell per square root of rows; deterministic for a seed.

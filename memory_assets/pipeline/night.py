@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 from memory_assets.domain.reasons import in_words
 from memory_assets.pipeline.decide import DecideResult
+from memory_assets.pipeline.extract import ExtractResult
 from memory_assets.pipeline.ingest import IngestResult
 from memory_assets.pipeline.markers import MarkersResult
 from memory_assets.pipeline.publish import PublishResult
@@ -22,7 +23,7 @@ NightProgress = Callable[[str, int, int], None]
 
 SHOWN_LINES: Final = 20
 """Refused lines that the report quotes; ``quarantine list`` has them all."""
-STEPS: Final = ("ingest", "decide", "candidates", "publish", "markers", "views")
+STEPS: Final = ("ingest", "decide", "extract", "candidates", "publish", "markers", "queue", "views")
 _T = TypeVar("_T")
 
 
@@ -41,6 +42,8 @@ class NightReport:
     refused: tuple[RefusedLine, ...] = ()
     """The first refused lines of the ledgers."""
     paths: Mapping[str, str] = field(default_factory=dict)
+    extract: ExtractResult | None = None
+    """What became of free-text events."""
 
     @classmethod
     def from_parts(
@@ -50,6 +53,8 @@ class NightReport:
         publish: PublishResult,
         markers: MarkersResult,
         seconds: Mapping[str, float],
+        *,
+        extract: ExtractResult | None = None,
     ) -> NightReport:
         """The report of stages that ran one by one, wherever they ran.
 
@@ -58,7 +63,7 @@ class NightReport:
         """
         steps = {name: round(seconds[name], 3) for name in STEPS if name in seconds}
         whole = round(seconds.get("all", sum(steps.values())), 3)
-        return cls(ingest, decide, publish, markers, steps, whole)
+        return cls(ingest, decide, publish, markers, steps, whole, extract=extract)
 
     def located(self, workspace: Workspace) -> NightReport:
         """The same report with the refused lines and the places of the files."""
@@ -109,6 +114,8 @@ class NightReport:
                 {"code": code, "count": count, "reason": in_words(code)}
                 for code, count in self.dropped.items()
             ],
+            "extracted": self.extract.to_metadata() if self.extract else {},
+            "extraction_problems": list(self.extract.problems) if self.extract else [],
             "corroborated": published.corroborated,
             "promoted_by_origin": dict(published.by_origin),
             "pending_vectors": published.pending,
@@ -159,14 +166,19 @@ def run_night(
 
     read = timed("ingest", lambda: workspace.ingest(progress=told("reading ledgers")))
     decided = timed("decide", workspace.decide)
+    extracted = timed("extract", lambda: workspace.extract(now=now))
     published = timed(
         "publish",
         lambda: workspace.publish(run_id=run_id, now=now, progress=told("embedding memories")),
     )
     marked = timed("markers", lambda: workspace.mark(now=now, progress=told("writing markers")))
     timed("candidates", lambda: workspace.derive_candidates(now=now))
+    timed(
+        "queue", lambda: workspace.derive_queue(now=now, progress=told("comparing candidates"))
+    )
     timed("views", workspace.write_views)
-    return NightReport.from_parts(read, decided, published, marked, seconds).located(workspace)
+    report = NightReport.from_parts(read, decided, published, marked, seconds, extract=extracted)
+    return report.located(workspace)
 
 
 def waiting_by_tenant(published: PublishResult) -> dict[str, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,12 +31,13 @@ from memory_assets.pipeline.calibrate import calibrate
 from memory_assets.pipeline.compaction import compacted
 from memory_assets.pipeline.consolidate import Assessment, assess
 from memory_assets.pipeline.decide import SchemaRules, current_decisions
+from memory_assets.pipeline.extract import current_facts
 from memory_assets.pipeline.index_rows import IndexRows
 from memory_assets.pipeline.index_stage import IndexStage
 from memory_assets.pipeline.planning import Plan, plan_generation
 from memory_assets.pipeline.registry_view import RegistryView
-from memory_assets.pipeline.review_filter import names_reader
 from memory_assets.pipeline.removal import forget_texts, scrub
+from memory_assets.pipeline.review_filter import names_reader
 from memory_assets.storage.failpoints import reached
 from memory_assets.storage.generations import Generation, GenerationStore, Snapshot
 from memory_assets.storage.home import Home
@@ -54,6 +55,7 @@ class PublishSettings:
     """What publication has to know of the settings."""
 
     is_automatic: Callable[[str], bool] = lambda _: False
+    client_names: Callable[[str], Sequence[str]] = lambda _: ()
     language: Callable[[str], str] = lambda _: "it"
     idle_close: timedelta | None = None
     rules_for: Callable[[str], SchemaRules] = lambda _: SchemaRules()
@@ -189,6 +191,7 @@ class Publisher:
         if current.number and current.floor == current.number:
             # The newest generation removed something: a crash may have cut its clean-up short.
             self._clean_up(current)
+            self._collect(current)
         return recovery
 
     def _next(
@@ -228,8 +231,7 @@ class Publisher:
         if plan.rewrites:
             recover(self.store, generation)
             self._clean_up(generation)
-        gc = plan_gc(self.store, generation, self.settings.retention, now=self.now)
-        apply_gc(self.store, generation, gc)
+        self._collect(generation)
         reached("publish.collected")
 
     def _clean_up(self, generation: Generation) -> None:
@@ -237,6 +239,10 @@ class Publisher:
         tombstones = RegistryView.of(Snapshot(self.store, generation)).tombstones
         scrub(self.home, self.derived, tombstones)
         reached("publish.request-redacted")
+
+    def _collect(self, generation: Generation) -> None:
+        plan = plan_gc(self.store, generation, self.settings.retention, now=self.now)
+        apply_gc(self.store, generation, plan)
 
     def _stage_parts(self, current: Generation, plan: Plan) -> dict[str, tuple[Part, ...]]:
         """The parts of the next generation: new rows appended, or (a removal) all rows anew."""
@@ -355,8 +361,10 @@ def assess_home(
     where = pl.col("type").is_in(sorted(REUSABLE_TYPES))
     if only_reviewed:
         where &= pl.col("session_id").is_in(sorted({d.session_id for _, d in reviews.decisions}))
+    decisions = current_decisions(derived, sessions, where=where)
+    facts = current_facts(derived, sessions, where=where)
     return assess(
-        current_decisions(derived, sessions, where=where),
+        pl.concat([decisions, facts]),
         sessions,
         registry,
         reviews,
@@ -364,4 +372,5 @@ def assess_home(
         is_automatic=settings.is_automatic,
         idle_close=settings.idle_close,
         names_of=names_reader(derived, sessions, settings.rules_for),
+        client_names=settings.client_names,
     )

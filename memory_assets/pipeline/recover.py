@@ -35,6 +35,7 @@ def recover_markers(
     """
     workspace.ingest(progress=partial(progress, "reading ledgers") if progress else None)
     workspace.decide()
+    workspace.extract(now=now)
     return workspace.mark(
         now=now, progress=partial(progress, "writing markers") if progress else None
     )

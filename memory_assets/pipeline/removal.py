@@ -9,22 +9,18 @@ import polars as pl
 
 from memory_assets.domain.intents import MemoryKey, Recorded, Redacted, Remove, named_memories
 from memory_assets.domain.ports import VectorCache
+from memory_assets.domain.schemas import PROMOTION_KEY
 from memory_assets.domain.spaces import definition_text, search_text, text_sha256
-from memory_assets.domain.schemas import PROMOTION_KEY, TEXTS, Column, TableSpec
+from memory_assets.pipeline.blanking import blanked
 from memory_assets.pipeline.registry_view import RegistryView, frame_of_keys
+from memory_assets.storage.answers import AnswerStore
 from memory_assets.storage.home import Home
 from memory_assets.storage.intents import rewrite_intents
 from memory_assets.storage.locks import exclusive
-from memory_assets.storage.redaction import drop_lines
 from memory_assets.storage.parts import DerivedTables
+from memory_assets.storage.redaction import drop_lines
 
 _ID = ["tenant_id", "memory_id"]
-_CONTENT = frozenset(
-    ["subject", "detail", "rationale", "question_context", "tables", "concepts", "user_id"]
-    + ["client_id", "audience", "source", "metadata", "extra", "duplicate_key", "content_sha256"]
-    + ["scope", "cites"]
-)
-"""Columns of derived tables that hold, or can be traced back to, what somebody said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,55 +79,8 @@ def scrub(home: Home, derived: DerivedTables, tombstones: pl.DataFrame) -> Scrub
     lines = rewrite_intents(home, redact)
     for folder in (home.review_decisions.parent, home.access_log):
         lines += sum(drop_lines(path, names) for path in sorted(folder.rglob("*.jsonl")))
+    lines += AnswerStore(home.answers).forget_sources({key[:3] for key in keys})
     with exclusive(home.derived_lock, purpose="redacting derived tables", wait=True):
         buried = frame_of_keys(keys)
         tables = derived.rewrite(lambda spec, frame: blanked(spec, frame, buried))
     return ScrubResult(lines, tables)
-
-
-def blanked(spec: TableSpec, frame: pl.DataFrame, buried: pl.DataFrame) -> pl.DataFrame:
-    """The frame with nothing left of what the buried rows of a session said."""
-    ref = next((n for n in ("decision_seq", "ref") if n in frame.columns), None)
-    if ref is None or "session_id" not in frame.columns:
-        return frame
-    gone = buried.select("tenant_id", "session_id", pl.col("decision_seq").alias(ref)).unique()
-    marked = frame.join(
-        gone.with_columns(_buried=pl.lit(True)),
-        on=["tenant_id", "session_id", ref],
-        how="left",
-        maintain_order="left",
-    )
-    hit = pl.col("_buried").fill_null(False)
-    if "target" in frame.columns:  # what refers to a buried row may quote it
-        hit = hit | _refers(marked, gone, ref)
-    return marked.with_columns(
-        pl.when(hit).then(_nothing(c)).otherwise(pl.col(c.name)).alias(c.name)
-        for c in spec.columns
-        if c.name in _CONTENT and not (c.name == "detail" and "target" in frame.columns)
-    ).with_columns(_detail(hit) if {"target", "detail"} <= set(frame.columns) else []).select(
-        spec.names()
-    )
-
-
-def _refers(frame: pl.DataFrame, gone: pl.DataFrame, ref: str) -> pl.Expr:
-    found = frame.join(
-        gone.rename({ref: "target"}).with_columns(_refers=pl.lit(True)),
-        on=["tenant_id", "session_id", "target"],
-        how="left",
-        maintain_order="left",
-    )
-    return pl.lit(found["_refers"].fill_null(False))
-
-
-def _detail(hit: pl.Expr) -> pl.Expr:
-    """A detail that is only a reference says nothing, and the replay needs it."""
-    keep = ~hit | pl.col("target").is_not_null()
-    return pl.when(keep).then(pl.col("detail")).otherwise(pl.lit("")).alias("detail")
-
-
-def _nothing(column: Column) -> pl.Expr:
-    if column.nullable:
-        return pl.lit(None, column.dtype)
-    if column.dtype == TEXTS:
-        return pl.lit([], TEXTS)
-    return pl.lit("{}" if column.name in ("metadata", "extra") else "")

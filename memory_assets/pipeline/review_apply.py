@@ -26,18 +26,20 @@ from memory_assets.storage.review_log import RefusedDecision, ReviewLog
 _SESSION: Final = ["tenant_id", "session_id"]
 _EQUAL: Final = [*_SESSION, "scope", "duplicate_key"]
 _ACCEPTS: Final = ("accept", "duplicate_of")
-_SCHEMA: Final = {
-    "tenant_id": pl.String,
-    "session_id": pl.String,
-    "decision_seq": pl.Int64,
-    "fact_no": pl.Int64,
-    "review_verdict": pl.String,
-    "reviewer": pl.String,
-    "reviewed_at": pl.Datetime("us", "UTC"),
-    "review_reason": pl.String,
-    "edited": pl.String,
-    "named_duplicate": pl.String,
-}
+_SCHEMA: Final = pl.Schema(
+    {
+        "tenant_id": pl.String(),
+        "session_id": pl.String(),
+        "decision_seq": pl.Int64(),
+        "fact_no": pl.Int64(),
+        "review_verdict": pl.String(),
+        "reviewer": pl.String(),
+        "reviewed_at": pl.Datetime("us", "UTC"),
+        "review_reason": pl.String(),
+        "edited": pl.String(),
+        "named_duplicate": pl.String(),
+    }
+)
 _Line = TypeVar("_Line", ReviewDecision, ProposalDecision)
 
 
@@ -114,16 +116,19 @@ def latest_lines(
         if clash.get(key) == decision.decided_at:
             refused[line] = _refused(line, decision, _CLASH)
             continue
-        if before is not None and before[1].decided_at == decision.decided_at:
-            if before[1].said != decision.said:
-                clash[key] = decision.decided_at
-                refused |= {n: _refused(n, d, _CLASH) for n, d in (before, (line, decision))}
-                del latest[key]
-                continue
+        if before is not None and _contradict(before[1], decision):
+            clash[key] = decision.decided_at
+            refused |= {n: _refused(n, d, _CLASH) for n, d in (before, (line, decision))}
+            del latest[key]
+            continue
         if before is not None:
             overridden.append(Overridden(before[0], line))
         latest[key] = (line, decision)
     return latest, list(refused.values()), tuple(overridden)
+
+
+def _contradict(one: _Line, other: _Line) -> bool:
+    return one.decided_at == other.decided_at and one.said != other.said
 
 
 _CLASH: Final = ("two-verdicts", "two verdicts on this item at the same instant contradict")

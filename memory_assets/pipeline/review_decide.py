@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -12,15 +12,16 @@ import polars as pl
 
 from memory_assets.domain.review import (
     Edit,
+    ProposalDecision,
     ReviewDecision,
     ReviewVerdict,
     line_refusal,
     reviewer_refusal,
 )
 from memory_assets.domain.schemas import PROMOTION_KEY
-from memory_assets.domain.visibility import Principal, rule_for
+from memory_assets.domain.visibility import Principal, Rule, rule_for
 from memory_assets.errors import AccessDenied, UsageError
-from memory_assets.pipeline.consolidate import Assessment
+from memory_assets.pipeline.proposals import Proposal
 from memory_assets.pipeline.review_apply import Judge
 from memory_assets.pipeline.review_items import (
     ItemRange,
@@ -30,14 +31,10 @@ from memory_assets.pipeline.review_items import (
     SessionItems,
     item_id,
 )
+from memory_assets.pipeline.review_state import ReviewState
 from memory_assets.pipeline.workspace import Workspace
-from memory_assets.storage.review_log import (
-    ReviewLine,
-    append_review_decisions,
-    read_review_log,
-)
+from memory_assets.storage.review_log import ReviewLine, append_review_decisions
 
-WAITING: Final = ("review", "deferred")
 _TICK: Final = timedelta(microseconds=1)
 
 
@@ -155,14 +152,7 @@ class ReviewDesk:
         self.principal = principal
         self.reviewer = require_reviewer(reviewer)
         self.now = now
-        self._assessment: Assessment | None = None
-
-    @property
-    def assessment(self) -> Assessment:
-        """Where every clarification stands; read once per desk."""
-        if self._assessment is None:
-            self._assessment = self.workspace.assess(now=self.now)
-        return self._assessment
+        self.state = ReviewState(workspace, now=now)
 
     def decide(self, named: Iterable[Named], verdict: Verdict) -> Decided:
         """Records the verdict on every named item that may have it; the others are refused singly.
@@ -170,39 +160,47 @@ class ReviewDesk:
         Durable once this returns. Nothing is published by it: the next run applies it.
 
         Raises:
-            UsageError: nothing was named, or an edit was meant for several items.
+            UsageError: an edit was meant for several items.
             AccessDenied, UnknownTenantError: the principal may not review that tenant.
         """
-        rows, refused = self._resolve(named)
-        if verdict.edited is not None and len(rows) > 1:
+        rows, proposals, refused = self._resolve(named)
+        if verdict.edited is not None and len(rows) + len(proposals) > 1:
             raise UsageError(
                 "One wording cannot fit several items.", remedy="name one item with an edit."
             )
-        times = self._times(rows)
-        judge = Judge(
-            self.workspace.registry(), self.workspace.schema_names, rows, now=self.now
-        )
-        recorded = []
+        times = self._times({_key(row) for row in rows} | {p.key for p in proposals})
+        recorded: list[ReviewLine] = []
         notes = []
+        judge = Judge(self.state.registry, self.workspace.schema_names, rows, now=self.now)
         for row in rows:
             line = self._line(row, verdict, times[_key(row)])
-            why = self._refusal(judge, row, line)
+            why = _settled(row) or judge.refusal(line, row)
             if why is not None:
                 refused.append(RefusedVerdict(item_id(*line.key), *why))
                 continue
             recorded.append(line)
-            if row["route"] == "open" and verdict.verdict == "accept":
+            if row["route"] == "open" and verdict.verdict in ("accept", "duplicate_of"):
                 notes.append(f"{item_id(*line.key)} is applied once its session is finished")
+        for proposal in proposals:
+            about = self._proposal_line(proposal, verdict, times[proposal.key])
+            if about is None:
+                why = "bad-verdict", "a proposal is accepted as it is, declined or put off"
+            elif about.content_sha256 != proposal.content_sha256:
+                why = "changed-since", "the proposal is not what you saw; look at it again"
+            else:
+                recorded.append(about)
+                continue
+            refused.append(RefusedVerdict(f"{proposal.tenant_id}/{proposal.proposal_id}", *why))
         append_review_decisions(self.workspace.home.review_decisions, recorded)
         return Decided(tuple(recorded), tuple(refused), tuple(notes))
 
     def single(self, named: Sequence[Named]) -> dict[str, Any]:
-        """The one item that is named, as it is now.
+        """The one candidate that is named, as it is now.
 
         Raises:
             UsageError: it is not exactly one.
         """
-        rows, _ = self._resolve(named)
+        rows, _, _ = self._resolve(named)
         if len(rows) != 1:
             raise UsageError(
                 f"{len(rows)} items are named where one is needed.",
@@ -216,8 +214,8 @@ class ReviewDesk:
         Raises:
             UsageError: there is nothing to take back.
         """
-        log = read_review_log(self.workspace.home.review_decisions)
         latest: dict[Any, ReviewLine] = {}
+        log = self.workspace.review_log()
         for _, line in sorted(log.lines(), key=lambda n: (n[1].decided_at.timestamp(), n[0])):
             if line_refusal(line, now=self.now) is None:
                 latest.pop(line.key, None)
@@ -233,31 +231,40 @@ class ReviewDesk:
                 remedy="`memory-assets review list --state all` shows every item.",
             )
         last = mine[-1]
-        if not isinstance(last, ReviewDecision):
-            return self.decide([ProposalRef(*last.key)], Verdict("reopen"))
-        return self.decide([ItemRef(*last.key)], Verdict("reopen"))
+        named: Named = (
+            ItemRef(*last.key) if isinstance(last, ReviewDecision) else ProposalRef(*last.key)
+        )
+        return self.decide([named], Verdict("reopen"))
 
     def _resolve(
         self, named: Iterable[Named]
-    ) -> tuple[list[dict[str, Any]], list[RefusedVerdict]]:
+    ) -> tuple[list[dict[str, Any]], list[Proposal], list[RefusedVerdict]]:
         rows: dict[Any, dict[str, Any]] = {}
+        proposals: dict[tuple[str, str], Proposal] = {}
         refused = []
         for one in dict.fromkeys(named):
             if isinstance(one, ProposalRef):
-                refused.append(RefusedVerdict(str(one), *_UNKNOWN))
-                continue
-            found = self._rows(one)
+                proposal = self._proposal(one)
+                if proposal is not None:
+                    proposals[proposal.key] = proposal
+                    continue
+                found = []
+            else:
+                found = self._rows(one)
             rows |= {_key(row): row for row in found}
             if not found:
-                why = _UNKNOWN if isinstance(one, ItemRef) else _NOTHING_WAITS
-                refused.append(RefusedVerdict(str(one), *why))
-        return list(rows.values()), refused
+                single = isinstance(one, ItemRef | ProposalRef)
+                refused.append(RefusedVerdict(str(one), *(_UNKNOWN if single else _NOTHING_WAITS)))
+        return list(rows.values()), list(proposals.values()), refused
+
+    def _rule(self, tenant_id: str) -> Rule:
+        return rule_for(self.principal or Principal.local(tenant_id), tenant_id, "review")
 
     def _rows(self, one: ItemRef | ItemRange | SessionItems) -> list[dict[str, Any]]:
         """Rows of the assessment that are meant; those the principal may not see do not exist."""
-        principal = self.principal or Principal.local(one.tenant_id)
-        rule = rule_for(principal, one.tenant_id, "review")
-        routes = self.assessment.routes.filter(
+        rule = self._rule(one.tenant_id)
+        assessment = self.state.assessment
+        routes = assessment.routes.filter(
             pl.col("tenant_id") == one.tenant_id, pl.col("session_id") == one.session_id
         )
         if isinstance(one, ItemRef):
@@ -265,19 +272,26 @@ class ReviewDesk:
                 pl.col("decision_seq") == one.decision_seq, pl.col("fact_no") == one.fact_no
             )
         else:
-            waits = self.assessment.candidates.select(PROMOTION_KEY)
+            waits = assessment.candidates.select(PROMOTION_KEY)
             routes = routes.join(waits, on=PROMOTION_KEY, how="semi")
         found = [row for row in routes.to_dicts() if rule.allows(row)]
         if isinstance(one, ItemRange):
             found = [row for row in found if one.holds(row["decision_seq"])]
         return found
 
-    def _times(self, rows: Sequence[Mapping[str, Any]]) -> dict[Any, datetime]:
+    def _proposal(self, one: ProposalRef) -> Proposal | None:
+        rule = self._rule(one.tenant_id)
+        for proposal, _ in self.state.proposals.proposals:
+            if proposal.key == (one.tenant_id, one.proposal):
+                seen = [self.state.memory(one.tenant_id, m) for m in proposal.memory_ids]
+                return proposal if all(m is not None and rule.allows(m) for m in seen) else None
+        return None
+
+    def _times(self, keys: Collection[Hashable]) -> dict[Any, datetime]:
         """When each verdict is given: after every earlier one on the same item that counts."""
-        keys = {_key(row) for row in rows}
-        times = dict.fromkeys(keys, self.now)
-        for _, line in read_review_log(self.workspace.home.review_decisions).decisions:
-            if line.key in keys and line_refusal(line, now=self.now) is None:
+        times: dict[Any, datetime] = dict.fromkeys(keys, self.now)
+        for _, line in self.workspace.review_log().lines():
+            if line.key in times and line_refusal(line, now=self.now) is None:
                 times[line.key] = max(times[line.key], line.decided_at + _TICK)
         return times
 
@@ -297,15 +311,29 @@ class ReviewDesk:
             memory_id=verdict.memory_id,
         )
 
-    def _refusal(
-        self, judge: Judge, row: Mapping[str, Any], line: ReviewDecision
-    ) -> tuple[str, str] | None:
-        """Why this verdict would not be applied: asked of the applier itself."""
-        settled = row["settled_in"]
-        if settled is not None:
-            what = f"it is {settled} already" if settled else "it was removed for good"
-            return "already-published", what
-        return judge.refusal(line, row)
+    def _proposal_line(
+        self, proposal: Proposal, verdict: Verdict, when: datetime
+    ) -> ProposalDecision | None:
+        if verdict.verdict == "duplicate_of" or verdict.edited is not None:
+            return None
+        name = f"{proposal.tenant_id}/{proposal.proposal_id}"
+        return ProposalDecision(
+            tenant_id=proposal.tenant_id,
+            proposal=proposal.proposal_id,
+            verdict=verdict.verdict,
+            reviewer=self.reviewer,
+            decided_at=when,
+            content_sha256=verdict.seen.get(name) or proposal.content_sha256,
+            reason=verdict.reason,
+        )
+
+
+def _settled(row: Mapping[str, Any]) -> tuple[str, str] | None:
+    memory = row["settled_in"]
+    if memory is None:
+        return None
+    what = f"it is {memory} already" if memory else "it was removed for good"
+    return "already-published", what
 
 
 _UNKNOWN: Final = ("unknown-item", "there is no such item as of the last night")

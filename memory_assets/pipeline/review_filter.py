@@ -57,7 +57,13 @@ def hold_back(routes: pl.DataFrame, names_of: NamesOf) -> pl.DataFrame:
             stopped.append((*key, *why))
     if not stopped:
         return routes
-    schema = {**{k: routes.schema[k] for k in PROMOTION_KEY}, "_code": pl.String, "_why": pl.String}
+    schema = pl.Schema(
+        {
+            **{k: routes.schema[k] for k in PROMOTION_KEY},
+            "_code": pl.String(),
+            "_why": pl.String(),
+        }
+    )
     found = pl.DataFrame(stopped, schema=schema, orient="row")
     is_stopped = pl.col("_code").is_not_null()
     return (

@@ -13,6 +13,8 @@ from memory_assets.storage.files import write_errors
 
 LEDGERS = "ledgers"
 TENANTS = "tenants.toml"
+REVIEW = "review/decisions.jsonl"
+_REVIEW_SAMPLE = "review-decisions.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +41,16 @@ class SampleCopy:
 
 
 def copy_samples(target: Path) -> SampleCopy:
-    """The sample ledgers in ``target/ledgers`` and their tenants in ``target/tenants.toml``.
+    """The sample ledgers in ``target/ledgers``, their tenants, and what two reviewers decided.
 
     ``target`` is then a home folder as well, so that one name is enough to run the night.
 
     Raises:
-        UsageError: one of the two is there already; nothing is ever overwritten.
+        UsageError: one of them is there already; nothing is ever overwritten.
         StoreWriteFailed: the folder cannot be written.
     """
     target = target.expanduser().absolute()
-    for name in (LEDGERS, TENANTS):
+    for name in (LEDGERS, TENANTS, REVIEW):
         if (target / name).exists() or (target / name).is_symlink():
             raise UsageError(
                 "There is something already; nothing was copied.",
@@ -59,6 +61,8 @@ def copy_samples(target: Path) -> SampleCopy:
         target.mkdir(parents=True, exist_ok=True)
         with as_file(files("memory_assets") / "samples") as source:
             shutil.copyfile(source / TENANTS, target / TENANTS)
+            (target / REVIEW).parent.mkdir(exist_ok=True)
+            shutil.copyfile(source / _REVIEW_SAMPLE, target / REVIEW)
             shutil.copytree(source / LEDGERS, target / LEDGERS, copy_function=shutil.copyfile)
     ledgers = target / LEDGERS
     return SampleCopy(ledgers, target, sum(1 for _ in ledgers.glob("*/*.jsonl")))

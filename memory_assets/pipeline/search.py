@@ -27,6 +27,7 @@ from memory_assets.errors import (
     UnknownTenantError,
     UsageError,
 )
+from memory_assets.pipeline.as_of import generation_at
 from memory_assets.pipeline.search_filters import memories_only, visible
 from memory_assets.pipeline.search_legs import Question, TenantScores, score_tenant
 from memory_assets.pipeline.search_options import SearchOptions
@@ -101,10 +102,10 @@ class Searcher:
         """The newest generation, or the one in force at ``as_of``, opened for reading.
 
         Raises:
-            UsageError: nothing that was kept is that old.
+            UnknownGeneration: nothing that is kept has that number or is that old.
         """
         if as_of is not None:
-            return ServedGeneration(self.store, self.store.load(self._number_at(as_of)))
+            return ServedGeneration(self.store, generation_at(self.store, as_of))
         with self._lock:
             found = self.store.pointer.read()
             tag = found[1] if found else None
@@ -112,22 +113,6 @@ class Searcher:
                 generation, tag = self.store.current()
                 self._served = (tag, ServedGeneration(self.store, generation))
             return self._served[1]
-
-    def _number_at(self, as_of: datetime | int) -> int:
-        newest, _ = self.store.current()
-        kept = self.store.kept(newest)
-        if isinstance(as_of, int):
-            fitting = [n for n in kept if n == as_of]
-        else:
-            fitting = [
-                n for n in kept if datetime.fromisoformat(self.store.load(n).published_at) <= as_of
-            ]
-        if not fitting:
-            raise UsageError(
-                f"No generation that was kept was in force at {as_of}.",
-                remedy=f"kept are {', '.join(map(str, kept)) or 'none'}.",
-            )
-        return fitting[-1]
 
     def _check(self, request: SearchRequest) -> None:
         if not request.query.strip():

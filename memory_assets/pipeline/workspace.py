@@ -11,15 +11,20 @@ from pathlib import Path
 
 from memory_assets.domain.candidates import SchemaNames
 from memory_assets.domain.ports import Embedder, Progress, VectorCache
-from memory_assets.domain.schemas import SESSIONS
+from memory_assets.domain.schemas import SESSIONS, TOMBSTONES
 from memory_assets.embedding.cache import SqliteVectorCache
 from memory_assets.embedding.registry import default_model, open_embedder
+from memory_assets.pipeline.as_of import generation_at, parse_as_of
 from memory_assets.pipeline.candidates import CandidatesResult, derive_candidates
 from memory_assets.pipeline.consolidate import Assessment
 from memory_assets.pipeline.decide import DecideResult, SchemaRules, decide
+from memory_assets.pipeline.extract import ExtractResult
+from memory_assets.pipeline.extraction import extract_facts
 from memory_assets.pipeline.ingest import GROUP as INGEST_GROUP
 from memory_assets.pipeline.ingest import IngestResult, ingest
 from memory_assets.pipeline.markers import MarkersResult, owed_markers, write_markers
+from memory_assets.pipeline.neighbours import NeighbourSearch
+from memory_assets.pipeline.proposals import Judged, State, judged_proposals, record_accepted
 from memory_assets.pipeline.publish import (
     Publisher,
     PublishResult,
@@ -28,16 +33,18 @@ from memory_assets.pipeline.publish import (
 )
 from memory_assets.pipeline.registry_view import RegistryView
 from memory_assets.pipeline.review_filter import SessionKey, names_reader
+from memory_assets.pipeline.review_queue import QueueResult, derive_queue
 from memory_assets.pipeline.search import Searcher
 from memory_assets.pipeline.search_options import search_options
 from memory_assets.pipeline.search_types import SearchRequest, SearchResult
 from memory_assets.pipeline.wakeup import Waiting, waiting_sessions
 from memory_assets.settings import Settings, load_settings
-from memory_assets.storage.generations import GenerationStore
+from memory_assets.storage.generations import GenerationStore, Snapshot
 from memory_assets.storage.home import Home
 from memory_assets.storage.locks import exclusive
 from memory_assets.storage.parts import DerivedTables
 from memory_assets.storage.retention import Retention
+from memory_assets.storage.review_log import ReviewLog, read_review_log
 from memory_assets.storage.views import write_views
 
 MB = 1024 * 1024
@@ -95,6 +102,7 @@ class Workspace:
         hours = self.settings.number("idle_close_hours")
         return PublishSettings(
             is_automatic=lambda t: self.settings.tenant(t).review == "automatic",
+            client_names=lambda t: self.settings.tenant(t).client_names,
             language=lambda t: self.settings.tenant(t).language,
             rules_for=self.schema_rules,
             idle_close=timedelta(hours=hours) if hours else None,
@@ -107,7 +115,11 @@ class Workspace:
     def schema_rules(self, tenant_id: str) -> SchemaRules:
         """What the tenant counts as a bare schema name."""
         tenant = self.settings.tenant(tenant_id)
-        return SchemaRules(tenant.schema_table_patterns, tenant.refuse_column_names)
+        return SchemaRules(
+            tenant.schema_table_patterns,
+            tenant.refuse_column_names,
+            user_owns=tenant.privacy_default == "user",
+        )
 
     def ingest(self, *, progress: Progress | None = None) -> IngestResult:
         """Events, quarantine and watermarks brought up to date with the ledgers."""
@@ -116,6 +128,7 @@ class Workspace:
                 self.settings.ledgers,
                 self.derived,
                 is_known_tenant=self.settings.is_known,
+                buried=self.generations.snapshot().table(TOMBSTONES),
                 progress=progress,
             )
 
@@ -123,6 +136,11 @@ class Workspace:
         """The decisions table brought up to date with the events."""
         with self._deriving():
             return decide(self.derived, rules_for=self.schema_rules)
+
+    def extract(self, *, now: datetime) -> ExtractResult:
+        """The facts brought up to date with the free-text events of finished sessions."""
+        with self._deriving():
+            return extract_facts(self.home, self.derived, self.settings, self.schema_rules, now=now)
 
     @cached_property
     def searcher(self) -> Searcher:
@@ -138,9 +156,16 @@ class Workspace:
         """The best memories for a query that the principal may see; see ``Searcher.search``."""
         return self.searcher.search(request)
 
-    def registry(self) -> RegistryView:
-        """The published registry."""
-        return RegistryView.of(self.generations.snapshot())
+    def registry(self, as_of: str | None = None) -> RegistryView:
+        """The published registry, or as it was at a generation or time.
+
+        Raises:
+            UnknownGeneration: there is none of that number or time to read.
+        """
+        if as_of is None:
+            return RegistryView.of(self.generations.snapshot())
+        generation = generation_at(self.generations, parse_as_of(as_of))
+        return RegistryView.of(Snapshot(self.generations, generation))
 
     def assess(self, *, now: datetime) -> Assessment:
         """Where every clarification stands."""
@@ -155,6 +180,36 @@ class Workspace:
         """The candidates table, replaced whole."""
         with self._deriving():
             return derive_candidates(self.derived, self.assess(now=now))
+
+    def review_log(self) -> ReviewLog:
+        """The reviewers' file as it is now."""
+        return read_review_log(self.home.review_decisions)
+
+    def proposals(self, *, now: datetime, registry: RegistryView | None = None) -> Judged:
+        """Proposals about published memories, each with the verdict in force on it."""
+        state = State(registry or self.registry(), self.derived)
+        return judged_proposals(state, self.review_log(), now=now)
+
+    def derive_queue(self, *, now: datetime, progress: Progress | None = None) -> QueueResult:
+        """The review queue's table, replaced whole."""
+        registry = self.registry()
+        return derive_queue(
+            self.derived,
+            self.assess(now=now),
+            self.proposals(now=now, registry=registry),
+            registry,
+            NeighbourSearch(self.embedder, self.cache, progress),
+            now=now,
+            committing=self._deriving(),
+        )
+
+    def record_accepted_proposals(self, *, now: datetime) -> int:
+        """Count of intents that accepted proposals gave rise to; publication applies them."""
+        current = self.generations.current()[0]
+        state = State(self.registry(), self.derived)
+        return record_accepted(
+            self.home, state, self.review_log(), through=current.intents_through, now=now
+        )
 
     def waiting_sessions(self) -> Waiting:
         """Finished sessions that are new or have grown since the last night."""
@@ -178,6 +233,7 @@ class Workspace:
 
         ``rebuild_index`` begins the index anew, whatever state it is in.
         """
+        self.record_accepted_proposals(now=now)
         return Publisher(
             self.home.ensure(),
             self.derived,
@@ -209,9 +265,8 @@ class Workspace:
         if result.owed:
             self.ingest()
             self.decide()
+            self.extract(now=now)
         return result
 
     def _deriving(self) -> AbstractContextManager[None]:
-        return exclusive(
-            self.home.derived_lock, purpose="reading ledgers", wait=True
-        )
+        return exclusive(self.home.derived_lock, purpose="reading ledgers", wait=True)

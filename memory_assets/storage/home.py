@@ -60,6 +60,16 @@ class Home:
         return self.root / "review" / "decisions.jsonl"
 
     @property
+    def receipts(self) -> Path:
+        """Receipts of removals, and the key of their digests."""
+        return self.root / "receipts"
+
+    @property
+    def answers(self) -> Path:
+        """Answers of extraction models: a rebuild reads them and asks nothing."""
+        return self.root / "answers"
+
+    @property
     def access_log(self) -> Path:
         """Recorded uses of memories, by day and process."""
         return self.root / "access"

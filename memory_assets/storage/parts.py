@@ -56,10 +56,9 @@ class PartStore:
         data = buffer.getvalue()
         digest = hashlib.sha256(data).hexdigest()
         name = f"part-{label}-{digest[:16]}.parquet"
-        target = self.root / spec.name / name
-        if not target.exists():
-            write_atomically(target, data)
-        return Part(f"{spec.name}/{name}", digest, checked.height, len(data))
+        part = Part(f"{spec.name}/{name}", digest, checked.height, len(data))
+        self._put(part, data)
+        return part
 
     def read(
         self,
@@ -88,32 +87,45 @@ class PartStore:
             CorruptStore: one differs or is missing; the message names it.
         """
         for part in parts:
-            path = self.root / part.path
             try:
-                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                digest = hashlib.sha256(self._bytes(part)).hexdigest()
             except OSError as error:
-                raise CorruptStore(
-                    f"A listed part cannot be read: {error.strerror}.",
-                    where=str(path),
-                    remedy=self._remedy,
-                ) from error
+                raise self._unreadable(part, error.strerror or str(error)) from error
             if digest != part.sha256:
                 raise CorruptStore(
-                    "A part differs from its recorded hash.", where=str(path), remedy=self._remedy
+                    "A part differs from its recorded hash.",
+                    where=self._where(part),
+                    remedy=self._remedy,
                 )
 
     def _read_one(self, part: Part, columns: list[str], where: pl.Expr | None) -> pl.DataFrame:
-        path = self.root / part.path
         try:
+            source = self._source(part)
             if where is None:
-                return pl.read_parquet(path, columns=columns, glob=False)
-            return pl.scan_parquet(path, glob=False).filter(where).select(columns).collect()
+                return pl.read_parquet(source, columns=columns, glob=False)
+            return pl.scan_parquet(source, glob=False).filter(where).select(columns).collect()
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise CorruptStore(
-                f"A listed part cannot be read: {type(error).__name__}.",
-                where=str(path),
-                remedy=self._remedy,
-            ) from error
+            raise self._unreadable(part, type(error).__name__) from error
+
+    def _unreadable(self, part: Part, why: str) -> CorruptStore:
+        return CorruptStore(
+            f"A listed part cannot be read: {why}.", where=self._where(part), remedy=self._remedy
+        )
+
+    def _put(self, part: Part, data: bytes) -> None:
+        target = self.root / part.path
+        # A file of that name is normally whole; comparing costs little and forgives damage.
+        if not target.exists() or target.read_bytes() != data:
+            write_atomically(target, data)
+
+    def _source(self, part: Part) -> Path | io.BytesIO:
+        return self.root / part.path
+
+    def _bytes(self, part: Part) -> bytes:
+        return (self.root / part.path).read_bytes()
+
+    def _where(self, part: Part) -> str:
+        return str(self.root / part.path)
 
 
 Head = dict[str, list[Part]]

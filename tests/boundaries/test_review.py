@@ -12,7 +12,7 @@ from memory_assets.domain.review import ReviewDecision
 from memory_assets.domain.visibility import Principal
 from memory_assets.pipeline.review_decide import ReviewDesk, Verdict
 from memory_assets.pipeline.review_items import ItemRef
-from memory_assets.pipeline.review_list import QueueFilter, review_queue_of
+from memory_assets.pipeline.review_state import QueueFilter, ReviewState
 from memory_assets.storage.review_log import append_lines
 from tests.boundaries import opened
 from tests.nights import World
@@ -53,9 +53,8 @@ def _by_hand(world: World, **changes: Any) -> None:
 
 
 def _queue(world: World) -> list[int]:
-    found = review_queue_of(
-        world.workspace, Principal.local("clinic"), QueueFilter("clinic"), now=world.now
-    )
+    state = ReviewState(world.workspace, now=world.now)
+    found = state.queue(Principal.local("clinic"), QueueFilter("clinic"))
     return [item["decision_seq"] for item in found.items]
 
 

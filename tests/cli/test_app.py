@@ -81,5 +81,5 @@ def test_the_night_runs_with_the_packaged_model(tmp_path: Path) -> None:
     night = cli.process("nightly", "--json", MEMORY_ASSETS_EMBEDDING="", HF_HUB_OFFLINE="1")
     assert night.code == 0, night.err
     found = night.json()
-    assert found["embedded"] == found["memories"] == 2
+    assert found["embedded"] == found["memories"] > 0
     assert found["pending_vectors"] == 0

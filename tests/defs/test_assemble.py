@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pytest
 
 from memory_assets.defs.assemble import defs
 
@@ -61,6 +62,67 @@ def test_every_column_of_a_declared_table_is_described() -> None:
             assert all(c.description for c in schema.columns)
             seen += 1
     assert seen >= 5
+
+
+def test_every_asset_that_runs_can_be_late_and_says_what_a_backup_needs() -> None:
+    """The UI shows which assets missed their night, and which must be backed up."""
+    for node in defs.get_repository_def().asset_graph.asset_nodes:
+        if not node.is_executable:
+            continue
+        assert node.freshness_policy is not None, node.key
+        assert node.tags["memory_assets/storage"] in {"canonical", "rebuildable"}, node.key
+
+
+def test_every_check_explains_itself() -> None:
+    """The description of a check says what it warns about or what must hold."""
+    graph = defs.get_repository_def().asset_graph
+    for key in graph.asset_check_keys:
+        spec = graph.get_check_spec(key)
+        assert len(spec.description or "") > 25, key
+
+
+def _feeds(asset: str, column: str) -> set[tuple[str, str]]:
+    """All columns upstream of this one, its own included, over every asset's column lineage."""
+    graph = defs.get_repository_def().asset_graph
+    node = graph.get(dg.AssetKey(asset))
+    found = {(asset, column)}
+    lineage = node.metadata.get("dagster/column_lineage")
+    if isinstance(lineage, dg.TableColumnLineage):
+        for dep in lineage.deps_by_column.get(column, []):
+            found |= _feeds(dep.asset_key.to_user_string(), dep.column_name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("column", "field"),
+    [
+        ("subject", "subject"),
+        ("decided_at", "ts"),
+        ("client_id", "client_id"),
+        ("folded", "detail"),
+        ("vector", "rationale"),
+        ("row_key", "tenant_id"),
+    ],
+)
+def test_a_column_of_the_index_leads_back_to_a_field_of_the_ledger(column: str, field: str) -> None:
+    """Column lineage is unbroken from the search index to what an agent wrote."""
+    assert ("session_ledgers", field) in _feeds("memory_index", column)
+
+
+def test_column_lineage_names_columns_that_exist() -> None:
+    """A renamed column would otherwise leave a lineage that points nowhere."""
+    graph = defs.get_repository_def().asset_graph
+    schemas: dict[str, set[str]] = {}
+    for node in graph.asset_nodes:
+        schema = node.metadata.get("dagster/column_schema")
+        if isinstance(schema, dg.TableSchema):
+            schemas[node.key.to_user_string()] = {c.name for c in schema.columns}
+    for node in graph.asset_nodes:
+        lineage = node.metadata.get("dagster/column_lineage")
+        if isinstance(lineage, dg.TableColumnLineage):
+            assert set(lineage.deps_by_column) <= schemas[node.key.to_user_string()]
+            for dep in (d for deps in lineage.deps_by_column.values() for d in deps):
+                assert dep.column_name in schemas[dep.asset_key.to_user_string()], dep
 
 
 def test_runs_stay_in_one_process() -> None:

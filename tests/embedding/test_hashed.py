@@ -8,7 +8,6 @@ import pytest
 from memory_assets.embedding.hashed import HashedEmbedder
 from memory_assets.errors import SettingsError
 
-
 FIXED = [
     -0.167,
     -0.251,

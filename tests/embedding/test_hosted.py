@@ -435,6 +435,17 @@ class TestFingerprint:
     ) -> None:
         """Services answer a little differently from call to call."""
         fingerprint = hosted("openai").fingerprint
+        server.noise = 0.01
+        embedder = hosted("openai", base_url=server.url + "/")
+        embedder.embed(["one"], kind="document")
+        assert server.texts[-2:] == [PROBE_TEXT, "one"]
+        assert embedder.fingerprint == fingerprint
+
+    def test_other_weights_under_the_same_name_are_refused(
+        self, server: EmbeddingServer, hosted: Make
+    ) -> None:
+        """Equal name and dimension at another address: nothing is embedded."""
+        first = hosted("openai").fingerprint
         server.weights = "other"
         embedder = hosted("openai", base_url=server.url + "/")
         with pytest.raises(SpaceMismatch, match="embedding migrate --to openai:some-model"):

@@ -12,7 +12,7 @@ from memory_assets.domain.intents import AssignTier, ImportMemory, Intent, Retir
 from memory_assets.errors import UnknownMemoryError, UnknownTenantError
 from memory_assets.pipeline.browse import list_memories, show_memory
 from memory_assets.storage.intents import append_intents
-from tests.building import close, note, row
+from tests.building import close, row
 from tests.nights import NOW, World
 
 

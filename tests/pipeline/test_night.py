@@ -26,7 +26,7 @@ STABLE = (
 
 @pytest.fixture(name="world")
 def _world(tmp_path: Path) -> World:
-    """One session with two marked clarifications, one that waits, a refused line, an open session."""
+    """A marked clarification, one that waits, a session with a refused line, an open one."""
     world = World(tmp_path)
     world.session(
         "clinic",

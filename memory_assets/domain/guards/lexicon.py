@@ -51,6 +51,12 @@ class Lexicon:
     articles: frozenset[str]
     """Words for one that are articles too: a number only after a comparison."""
     decimal_comma: bool
+    copulas: frozenset[str]
+    """Verbs between what is defined and its definition."""
+    notes: frozenset[str]
+    class_nouns: frozenset[str]
+    endings: frozenset[tuple[str, str]]
+    """Endings that a word may change without becoming another one."""
     opposites: Mapping[str, frozenset[tuple[str, int]]] = field(repr=False)
     """Stem → (axis, side) of the oppositions that it takes part in."""
     synonyms: Mapping[str, str] = field(repr=False)
@@ -75,11 +81,16 @@ class Lexicon:
         return None
 
 
+def logical_lines(table: str) -> list[str]:
+    """The lines of a table; an indented line goes on with the one before."""
+    return table.strip().replace("\n    ", " ").splitlines()
+
+
 def compile_phrases(table: str) -> dict[str, tuple[Phrase, ...]]:
     """Phrases by the first letters of their first word, the longest and most exact ones first."""
     found: dict[str, list[Phrase]] = {}
-    for line in table.strip().splitlines():
-        meaning, _, phrases = line.strip().partition(" | ")
+    for line in logical_lines(table):
+        meaning, _, phrases = line.partition(" | ")
         before, _, otherwise = meaning.partition(" ? ")
         if " ? " not in meaning and not meaning.endswith(" ?"):
             otherwise = before
@@ -91,16 +102,17 @@ def compile_phrases(table: str) -> dict[str, tuple[Phrase, ...]]:
             if words[0].endswith("*") and len(first) < _KEY:
                 raise ValueError(f"a stem of fewer than {_KEY} letters is too vague: {text!r}")
             found.setdefault(first[:_KEY], []).append(phrase)
-    order = {
+    return {
         key: tuple(sorted(ps, key=lambda p: (-len(p.words), p.words[0].endswith("*"), p.words)))
         for key, ps in found.items()
     }
-    return order
 
 
 def groups(table: str, stem: Callable[[str], str]) -> list[tuple[str, ...]]:
     """One tuple of stems per line of a table of words."""
-    return [tuple(dict.fromkeys(stem(w) for w in line.split())) for line in table.strip().splitlines()]
+    return [
+        tuple(dict.fromkeys(stem(w) for w in line.split())) for line in table.strip().splitlines()
+    ]
 
 
 def synonym_map(lines: Sequence[tuple[str, ...]]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from types import ModuleType
@@ -22,6 +22,7 @@ from memory_assets.domain.guards.lexicon import (
     Phrase,
     compile_phrases,
     groups,
+    logical_lines,
     opposite_map,
     synonym_map,
 )
@@ -37,12 +38,14 @@ _RAW: Final = re.compile(
     r"""
     (?P<lit>(?<!\w)'[^'\n]*'(?!\w) | "[^"\n]*" | “[^”\n]*” | «[^»\n]*»)
   | (?P<tick>`[^`\n]+`)
-  | (?P<ymd>(?<![\w.])\d{4}(?P<sep1>[-/.])\d{1,2}(?P=sep1)\d{1,2}(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?(?![\w]))
+  | (?P<ymd>(?<![\w.])\d{4}(?P<sep1>[-/.])\d{1,2}(?P=sep1)\d{1,2}
+      (?:[T\ ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?(?!\w))
   | (?P<dmy>(?<![\w.])\d{1,2}(?P<sep2>[-/.])\d{1,2}(?P=sep2)\d{4}(?![\w]))
   | (?P<time>(?<![\w:.])\d{1,2}:\d\d(?::\d\d)?(?![\w:]))
   | (?P<op>>=|<=|<>|!=|==|=>|≥|≤|≠|>|<|=|&&|\|\|)
   | (?P<range>(?<![\w.-])\d+[-–]\d+(?![\w-]))
-  | (?P<num>(?<![\w.,-])[-−]?\d+(?:[.,']\d+)*(?![\w.]*[^\W\d]|[-/]\w|\w)|(?<=[\s(=<>])[-−]\d+(?:[.,]\d+)*(?!\w))
+  | (?P<num>(?<![\w.,-])[-−]?\d+(?:[.,']\d+)*(?![\w.]*[^\W\d]|[-/]\w|\w)
+      |(?<=[\s(=<>])[-−]\d+(?:[.,]\d+)*(?!\w))
   | (?P<word>\w+(?:[-.@&/]\w+)*(?:\+\+|\#)?(?:'(?:t|s|re|ve|ll|d|m)\b(?!'))?(?:'(?=\w))?)
   | (?P<sym>[%€$£¥°º+\-−*/×÷²³^&|])
   | (?P<stop>[.;:,()\[\]{}!?\n–—])
@@ -73,8 +76,10 @@ _SYMBOL_UNITS: Final = {
 }  # fmt: skip
 _SUFFIXED: Final = re.compile(r"([-−]?\d+(?:[.,]\d+)*)([^\W\d_]+)")
 _ORDINAL: Final = re.compile(r"(\d+)(?:st|nd|rd|th)")
-_QUARTER: Final = re.compile(r"[QqHhTt][1-4]")
-_WORD_SPLIT: Final = re.compile(r"\w[\w-]*(?:'(?:t|s|re|ve|ll|d|m)\b)?(?:'(?=\w)|'(?=\s|$))?|[%€$£¥°]\w?")
+_NUMBERED: Final = re.compile(r"(?:no|n|nr|num)\.([1-9]\d*)")
+_WORD_SPLIT: Final = re.compile(
+    r"\w[\w-]*(?:'(?:t|s|re|ve|ll|d|m)\b)?(?:'(?=\w)|'(?=\s|$))?|[%€$£¥°]\w?"
+)
 CONTENT: Final = frozenset({"word", "name", "id", "code", "lit", "num", "date"})
 """Kinds of tokens that say something by themselves."""
 
@@ -89,11 +94,11 @@ class Token:
     start: int
     end: int
     clause: int = 0
+    key: str = field(init=False)
+    """Kind and value: equal keys mean the same."""
 
-    @property
-    def key(self) -> str:
-        """Kind and value: equal keys mean the same."""
-        return f"{self.kind}:{self.value}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", f"{self.kind}:{self.value}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,10 @@ def lexicon(code: str) -> Lexicon:
         months=months,
         articles=frozenset(data.ARTICLES.split()),
         decimal_comma=data.DECIMAL_COMMA,
+        copulas=frozenset(data.COPULAS.split()),
+        notes=frozenset(data.NOTES.split()),
+        class_nouns=frozenset(data.CLASS_NOUNS.split()),
+        endings=frozenset(tuple(pair.split("/")) for pair in data.ENDINGS.split()),
         opposites=opposite_map(data.OPPOSITES, stem),
         synonyms=synonym_map(groups(data.SYNONYMS, stem)),
         negative_prefixes=data.NEGATIVE_PREFIXES,
@@ -161,7 +170,7 @@ def _all_words(code: str) -> frozenset[str]:
 def _split_phrases(table: str) -> str:
     """The table with every phrase cut into words as texts are (``all'anno``: ``all' anno``)."""
     lines = []
-    for line in table.strip().splitlines():
+    for line in logical_lines(table):
         meaning, _, phrases = line.partition(" | ")
         cut = (" ".join(_cut(w)) for p in phrases.split(",") for w in [p.strip()] if w)
         lines.append(f"{meaning} | {','.join(cut)}")
@@ -194,11 +203,14 @@ class Reading:
             found.setdefault(token.kind, []).append(token)
         return {kind: tuple(ts) for kind, ts in found.items()}
 
-    def of(self, *kinds: str) -> tuple[Token, ...]:
-        """Tokens of these kinds."""
-        if len(kinds) == 1:
-            return self.by_kind.get(kinds[0], ())
-        return tuple(t for t in self.tokens if t.kind in kinds)
+    def of(self, kind: str) -> tuple[Token, ...]:
+        """Tokens of one kind, in order."""
+        return self.by_kind.get(kind, ())
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The key of every token."""
+        return frozenset(t.key for t in self.tokens)
 
     @cached_property
     def content(self) -> tuple[Token, ...]:
@@ -241,10 +253,12 @@ class _Reader:
 
     def __init__(self, text: str, language: str | None) -> None:
         self.text = text
-        self.raw = [m for m in _RAW.finditer(text)]
+        self.raw = list(_RAW.finditer(text))
         self.words = [self._lower(m) for m in self.raw]
         self.language = self._language() or language
-        self.lexicons = [lexicon(c) for c in ([self.language] if self.language else _LANGUAGE_FILES)]
+        self.lexicons = [
+            lexicon(c) for c in ([self.language] if self.language else _LANGUAGE_FILES)
+        ]
         letters = [c for c in text if c.isalpha()]
         self.shouting = sum(c.isupper() for c in letters) > 0.6 * len(letters) and len(letters) > 12
         self.out: list[Token] = []
@@ -316,7 +330,9 @@ class _Reader:
         if text in _SYMBOL_UNITS:
             self._emit("unit", _SYMBOL_UNITS[text], at)
         elif text in "+*×/÷-−":
-            name = {"+": "plus", "*": "times", "×": "times", "/": "div", "÷": "div"}.get(text, "minus")
+            name = {"+": "plus", "*": "times", "×": "times", "/": "div", "÷": "div"}.get(
+                text, "minus"
+            )
             before = self.out[-1] if self.out else None
             spaced = self.text[max(0, self.raw[at].start() - 1)] == " " or (
                 before is not None and before.kind in ("id", "num")
@@ -349,7 +365,7 @@ class _Reader:
             return 2
         if text in _SQL:
             return self._concept(_SQL[text], at, at)
-        if self._is_month(at, self.words[at].rstrip("'")):
+        if self._is_letter(at, text) or self._is_month(at, self.words[at].rstrip("'")):
             return self._single(at, text)
         for lex in self.lexicons:
             phrase = lex.find(self.words, at)
@@ -409,7 +425,8 @@ class _Reader:
         for lex in self.lexicons:
             if word in lex.articles:
                 after_op = bool(self.out) and self.out[-1].kind in ("op", "q", "dir")
-                if after_op or word == "one" and at + 1 < len(self.words) and _is_unit(lex, self.words, at + 1):
+                before_unit = at + 1 < len(self.words) and _is_unit(lex, self.words, at + 1)
+                if after_op or (word == "one" and before_unit):
                     self._emit("num", "1", at)
                     return 1
             value = lex.number(word)
@@ -445,6 +462,8 @@ class _Reader:
         bare = word.rstrip("'")
         if ordinal := _ORDINAL.fullmatch(word):
             self._emit("ord", ordinal[1], at)
+        elif numbered := _NUMBERED.fullmatch(word):
+            self._emit("num", numbered[1], at)
         elif (suffixed := _SUFFIXED.fullmatch(text)) and self._suffixed(at, suffixed):
             pass
         elif _is_identifier(text):
@@ -487,7 +506,7 @@ class _Reader:
         if not unit:
             return False
         self._emit("num", value, at)
-        self._emit(*unit.partition(":")[::2], at)  # type: ignore[misc]
+        self._emit(*unit.partition(":")[::2], at)
         return True
 
     def _month(self, word: str) -> int | None:
@@ -505,7 +524,7 @@ class _Reader:
         """A single capital that names something: ``vitamin C``, but not an article or ``I``."""
         if len(text) != 1 or not text.isupper() or at == 0 or self.raw[at - 1].lastgroup == "stop":
             return False
-        return text not in "AIEO" or self.words[at - 1] in _CLASS_NOUNS
+        return text not in "AIEO" or any(self.words[at - 1] in x.class_nouns for x in self.lexicons)
 
     def _content(self, at: int, text: str) -> None:
         code: Any = self.language
@@ -515,13 +534,6 @@ class _Reader:
             return
         # Of a text in no known language both stems are there; the shorter one is the safer key.
         self._emit("word", terms[-1] if code else min(terms, key=len), at)
-
-
-_CLASS_NOUNS: Final = frozenset(
-    "type class group vitamin stage grade level category tipo classe gruppo vitamina stadio grado "
-    "livello categoria fascia serie model modello status stato code codice channel canale hepatitis "
-    "epatite plan piano zone zona series option opzione letter lettera".split()
-)
 
 
 def _literal(text: str) -> str:
@@ -547,7 +559,9 @@ def _is_identifier(text: str) -> bool:
     if any(c.isupper() for c in inner) and any(c.islower() for c in text) and "-" not in text:
         return "." not in text or text.split(".")[1][:1].islower()
     left, dot, right = text.partition(".")
-    return bool(dot) and left.islower() and right[:1].islower() and not any(c.isdigit() for c in text)
+    return (
+        bool(dot) and left.islower() and right[:1].islower() and not any(c.isdigit() for c in text)
+    )
 
 
 def _is_acronym(text: str, shouting: bool) -> bool:
@@ -631,7 +645,9 @@ def _fits(value: str, low: int, high: int) -> bool:
     return value.isdigit() and low <= int(value) <= high
 
 
-_POSTFIX_OPS: Final = re.compile(r"\b(?:or|and|o|e|ed|in|upwards)\b", re.IGNORECASE)
+_LIMITS: Final = ("num", "date")
+_NEAR: Final = 4
+"""Tokens between a comparison and what it compares with, at most."""
 _REL_OPS: Final = {"since": ">=~", "until": "<=~", "before": "<", "after": ">", "within": "<=~"}
 
 
@@ -655,7 +671,11 @@ def _unit_of(tokens: Sequence[Token], at: int) -> tuple[str, Decimal]:
         after += 1
     if after < len(tokens) and tokens[after].kind == "unit":
         return tokens[after].value, scale
-    if at and tokens[at - 1].kind == "unit" and tokens[at - 1].value in ("eur", "usd", "gbp", "jpy", "chf"):
+    if (
+        at
+        and tokens[at - 1].kind == "unit"
+        and tokens[at - 1].value in ("eur", "usd", "gbp", "jpy", "chf")
+    ):
         return tokens[at - 1].value, scale
     return "", scale
 
@@ -664,23 +684,31 @@ def _bound_ops(tokens: Sequence[Token]) -> dict[int, str]:
     """Position of a number or date → the comparison that belongs to it."""
     found: dict[int, str] = {}
     for at, token in enumerate(tokens):
-        op = token.value if token.kind == "op" else _REL_OPS.get(token.value, "") if token.kind == "rel" else ""
-        if not op or op in ("like", "="):
-            continue
-        if token.kind == "op" and _POSTFIX_OPS.match(token.text):
-            before = [i for i in range(max(0, at - 4), at) if tokens[i].kind in ("num", "date")]
+        if token.kind == "post":
+            before = [i for i in range(max(0, at - _NEAR), at) if tokens[i].kind in _LIMITS]
             if before:
-                found[before[-1]] = op
-                continue
-        span = 4
-        for i in range(at + 1, min(at + 1 + span, len(tokens))):
-            if tokens[i].kind in ("num", "date"):
-                found.setdefault(i, op)
-                if op != "between":
-                    break
-            if tokens[i].kind in ("op", "rel", "lit"):
-                break
+                found[before[-1]] = token.value
+        op = _comparison(token)
+        if op:
+            _bind(tokens, at, op, found)
     return found
+
+
+def _comparison(token: Token) -> str:
+    if token.kind == "rel":
+        return _REL_OPS.get(token.value, "")
+    return token.value if token.kind == "op" and token.value not in ("like", "=") else ""
+
+
+def _bind(tokens: Sequence[Token], at: int, op: str, found: dict[int, str]) -> None:
+    """Gives the comparison to the next number or date; ``between`` takes the next two."""
+    for i in range(at + 1, min(at + 1 + _NEAR, len(tokens))):
+        if tokens[i].kind in _LIMITS:
+            found.setdefault(i, op)
+            if op != "between":
+                return
+        if tokens[i].kind in ("op", "rel", "lit"):
+            return
 
 
 def bound_dates(reading: Reading) -> dict[str, str]:

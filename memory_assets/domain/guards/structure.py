@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Final
 
 from memory_assets.domain.guards.reading import CONTENT, LANGUAGE_CODES, Reading, Token, lexicon
@@ -12,19 +13,18 @@ from memory_assets.domain.guards.symbols import is_acronym_of
 from memory_assets.domain.guards.verdict import Outcome, Verdict, passed
 from memory_assets.domain.text import plain
 
-_HEAD: Final = re.compile(
-    r"^\s*(?:note:|nota:|nb:)?\s*(?P<head>[^=:.;]{1,70}?)\s*"
-    r"(?:=|:|\((?=[^)]*\)\s*(?:=|:|is\b|are\b|means?\b|è\b|sono\b|significa))|"
-    r"\b(?:means?|is|are|denotes?|significa|significano|indica|indicano|è|sono)(?=\s))",
-    re.IGNORECASE,
-)
 _PIVOTS: Final = frozenset(
-    "rel:before rel:after rel:minus rel:div rel:since rel:until rel:instead op:> op:< op:>= op:<=".split()
+    {
+        *("rel:before", "rel:after", "rel:minus", "rel:div", "rel:since", "rel:until"),
+        *("rel:instead", "op:>", "op:<", "op:>=", "op:<="),
+    }
 )
+_UNORDERED: Final = frozenset({"prep", "logic", "incl", "q", "modal"})
+_PLACE: Final = 3
+_BETWEEN: Final = 2
+_HEAD_TOKENS: Final = 6
 _GOVERNED: Final = 2
 _TURNED: Final = ({"from", "to"}, {"by", "to"})
-_ITALIAN_ENDINGS: Final = frozenset("oi io ae ea ei ie hi ih".split())
-_ENGLISH_ENDINGS: Final = frozenset(("s", "es", "ies", "ed", "d", ""))
 _SWAP_WORDS: Final = 4
 """A swapped part of at most so many words, in an otherwise equal text, is another concept."""
 _SMALL_EDIT: Final = 2
@@ -51,6 +51,9 @@ def heads(left: list[Token], right: list[Token], a: Reading, b: Reading) -> Verd
     texts = tuple(t.text for t in only_a), tuple(t.text for t in only_b)
     if not (only_a and only_b):
         return Verdict(guard, Outcome.UNSURE, *texts)
+    shared = {t.value for t in left} & {t.value for t in right}
+    if any(t.kind in ("lit", "id", "code", "name") and t.value in shared for t in left):
+        return Verdict(guard, Outcome.UNSURE, *texts, "one name in both")
     short, long = sorted((left, right), key=len)
     if len(short) == 1 and is_acronym_of(short[0].text, [t.text for t in long]):
         return Verdict(guard, Outcome.UNSURE, *texts, "an acronym")
@@ -63,14 +66,16 @@ def roles(a: Reading, b: Reading) -> Verdict:
     The same words in another order are left to a person, lists joined by ``and`` or ``or`` apart.
     """
     guard = "roles"
-    for pivot in _PIVOTS:
+    for pivot in _PIVOTS & a.keys & b.keys:
         swapped = _swapped(_around(a, pivot), _around(b, pivot))
         if swapped:
-            return Verdict(guard, Outcome.MISMATCH, *swapped, f"changed sides of {pivot.split(':')[1]}")
+            return Verdict(
+                guard, Outcome.MISMATCH, *swapped, f"changed sides of {pivot.split(':')[1]}"
+            )
     left, right = _shared(a, b), _shared(b, a)
     if _orders(a, left) == _orders(b, right):
         return passed(guard)
-    crossed = _crossed(a, b, left, right)
+    crossed = _crossed(a, b)
     if crossed:
         return Verdict(guard, Outcome.MISMATCH, *crossed, "changed places")
     moved = [(x.text, y.text) for x, y in zip(left, right, strict=False) if x.key != y.key]
@@ -80,7 +85,7 @@ def roles(a: Reading, b: Reading) -> Verdict:
 
 
 def direction(a: Reading, b: Reading) -> Verdict:
-    """Which way things go: sold *by* and sold *to* customers, transfers *from* and *to* an account."""
+    """Which way things go: sold *by* and sold *to* customers, *from* and *to* an account."""
     guard = "direction"
     left, right = _ways(a), _ways(b)
     turned: list[tuple[Token, Token]] = []
@@ -144,13 +149,13 @@ def _same_word(x: Token, y: Token, language: str | None) -> bool:
     """
     if x.value != y.value:
         return False
-    p, q = fold_word(x.text), fold_word(y.text)
+    p, q = sorted((fold_word(x.text), fold_word(y.text)), key=len)
     if p == q:
         return True
-    p, q = sorted((p, q), key=len)
-    if language == "it":
-        return p[:-1] == q[: len(p) - 1] and len(q) - len(p) <= 1 and p[-1] + q[-1] in _ITALIAN_ENDINGS
-    return q[len(_common(p, q)) :] in _ENGLISH_ENDINGS and len(p) - len(_common(p, q)) <= 1
+    same = len(_common(p, q))
+    codes = (language,) if language else LANGUAGE_CODES
+    ends = {(p[same:], q[same:]), (q[same:], p[same:])}
+    return any(ends & lexicon(c).endings for c in codes)
 
 
 def fold_word(text: str) -> str:
@@ -167,7 +172,7 @@ def _near(x: Token, y: Token, reading: Reading) -> bool:
     """Whether two words may be forms or synonyms of each other."""
     if x.value == y.value:
         return True
-    codes = [reading.language] if reading.language else LANGUAGE_CODES
+    codes = (reading.language,) if reading.language else LANGUAGE_CODES
     for code in codes:
         known = lexicon(code).synonyms
         if x.value in known and known[x.value] == known.get(y.value):
@@ -176,13 +181,27 @@ def _near(x: Token, y: Token, reading: Reading) -> bool:
     return len(short) >= 5 and len(long) - len(short) <= 3 and long[:5] == short[:5]
 
 
+@lru_cache(maxsize=4)
+def _head_pattern(codes: tuple[str, ...]) -> re.Pattern[str]:
+    """What is defined, up to ``=``, ``:``, an alias in brackets or a verb such as ``means``."""
+    known = [lexicon(c) for c in codes]
+    notes = "|".join(sorted(w for x in known for w in x.notes))
+    verbs = "|".join(sorted(w for x in known for w in x.copulas))
+    return re.compile(
+        rf"^\s*(?:(?:{notes}):)?\s*(?P<head>[^=:.;]{{1,70}}?)\s*"
+        rf"(?:=|:|\((?=[^)]*\)\s*(?:=|:|(?:{verbs})\b))|\b(?:{verbs})(?=\s))",
+        re.IGNORECASE,
+    )
+
+
 def _head(reading: Reading) -> list[Token]:
-    found = _HEAD.match(reading.text)
+    codes = (reading.language,) if reading.language else LANGUAGE_CODES
+    found = _head_pattern(codes).match(reading.text)
     if not found:
         return []
     end = found.end("head")
     kinds = ("word", "name", "code", "id", "lit")
-    return [t for t in reading.tokens if t.kind in kinds and t.end <= end][:6]
+    return [t for t in reading.tokens if t.kind in kinds and t.end <= end][:_HEAD_TOKENS]
 
 
 def _shown(tokens: list[Token]) -> tuple[str, ...]:
@@ -255,9 +274,8 @@ def _swapped(a: _Sides | None, b: _Sides | None) -> tuple[tuple[str, ...], tuple
 
 
 def _shared(a: Reading, b: Reading) -> list[Token]:
-    """Content tokens of ``a`` that ``b`` has too, in order."""
-    there = {t.key for t in b.content}
-    return [t for t in a.content if t.key in there]
+    """Tokens of ``a`` that mean something and that ``b`` has too, in order."""
+    return [t for t in a.tokens if t.kind not in _UNORDERED and t.key in b.keys and t.key != "op:="]
 
 
 def _orders(reading: Reading, tokens: list[Token]) -> tuple[list[str], list[str]]:
@@ -270,42 +288,45 @@ def _orders(reading: Reading, tokens: list[Token]) -> tuple[list[str], list[str]
     )
 
 
-def _parted(reading: Reading, x: Token, y: Token) -> bool:
-    """Whether anything that says something stands between two tokens."""
-    between = [t for t in reading.tokens if x.end <= t.start and t.end <= y.start]
-    return any(t.kind in CONTENT or t.kind in ("rel", "op", "neg") for t in between)
-
-
-def _crossed(
-    a: Reading, b: Reading, left: list[Token], right: list[Token]
-) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """The two tokens that changed places, if nothing else differs and something is between them."""
-    if not len(left) == len(a.content) == len(right) == len(b.content):
+def _crossed(a: Reading, b: Reading) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """What changed places around a word or two: ``X owns Y`` against ``Y owns X``."""
+    left, right = list(a.content), list(b.content)
+    while left and right and left[0].key == right[0].key:
+        left, right = left[1:], right[1:]
+    while left and right and left[-1].key == right[-1].key:
+        left, right = left[:-1], right[:-1]
+    n = len(left)
+    if n != len(right) or not 3 <= n <= 2 * _PLACE + _BETWEEN:
         return None
-    moved = [i for i, (x, y) in enumerate(zip(left, right, strict=True)) if x.key != y.key]
-    if len(moved) != 2:
+    if any(t.kind not in ("word", "name") for t in left):
         return None
-    p, q = moved
-    if left[p].key != right[q].key or left[q].key != right[p].key:
-        return None
-    if "num" in (left[p].kind, left[q].kind):
-        return None
-    if not _parted(a, left[p], left[q]) or not _parted(b, right[p], right[q]):
-        return None
-    return (left[p].text, left[q].text), (right[p].text, right[q].text)
+    keys, others = [t.key for t in left], [t.key for t in right]
+    for i in range(1, min(_PLACE, n - 2) + 1):
+        for j in range(i + 1, min(i + _BETWEEN, n - 1) + 1):
+            x, middle, y = keys[:i], keys[i:j], keys[j:]
+            if len(y) <= _PLACE and others == y + middle + x:
+                texts = [t.text for t in left]
+                swapped = [" ".join(texts[:i]), " ".join(texts[j:])]
+                return tuple(swapped), tuple(reversed(swapped))
+    return None
 
 
 def _list_sorted(reading: Reading, tokens: list[Token]) -> list[str]:
-    """Keys with the members of each list (``A and B``, ``A or B``) in alphabetical order."""
-    joins = {t.start for t in reading.of("logic")} | {
-        t.start for t in reading.tokens if t.key in ("rel:plus", "rel:times")
-    }
+    """Keys with the members of each list (``A and B``, ``A or B``) in alphabetical order.
+
+    A sum is a list only where nothing is multiplied, divided or subtracted.
+    """
+    joins = {t.start for t in reading.of("logic")}
+    sums = [t for t in reading.of("rel") if t.value in ("plus", "minus", "times", "div")]
+    if all(t.value == "plus" for t in sums):
+        joins |= {t.start for t in sums}
     out: list[str] = []
     group: list[str] = []
     previous: Token | None = None
     for token in tokens:
-        joined = previous is not None and _only_joins(reading, previous, token, joins)
-        if not joined:
+        if token.start in joins:
+            continue
+        if previous is None or not _only_joins(reading, previous, token, joins):
             out += sorted(group)
             group = []
         group.append(token.key)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from memory_assets.domain.guards.reading import Reading, Token
 from memory_assets.domain.guards.verdict import Outcome, Verdict, compare, passed
 
+_QUOTED = re.compile(r"""(?<!\w)'[^'\n]*'(?!\w)|"[^"\n]*"|“[^”\n]*”|«[^»\n]*»""")
 _SEPARATORS = re.compile(r"[-_.\s]")
 
 
@@ -27,7 +28,9 @@ def identifiers(a: Reading, b: Reading) -> Verdict:
     if verdict.outcome is Outcome.PASS:
         return verdict
     if verdict.only_a and all(any(_may_be(x, y) for y in verdict.only_b) for x in verdict.only_a):
-        return Verdict(guard, Outcome.UNSURE, verdict.only_a, verdict.only_b, "case or prefix differs")
+        return Verdict(
+            guard, Outcome.UNSURE, verdict.only_a, verdict.only_b, "case or prefix differs"
+        )
     return verdict
 
 
@@ -58,9 +61,9 @@ def names(a: Reading, b: Reading) -> Verdict:
     guard = "names"
     left, right = _names(a, b), _names(b, a)
     verdict = compare(guard, left, right)
-    if verdict.outcome is Outcome.MISMATCH and a.language != b.language:
-        if not any(x.isupper() for x in verdict.only_a + verdict.only_b):
-            return Verdict(guard, Outcome.UNSURE, verdict.only_a, verdict.only_b, "other language")
+    other = verdict.outcome is Outcome.MISMATCH and a.language != b.language
+    if other and not any(x.isupper() for x in verdict.only_a + verdict.only_b):
+        return Verdict(guard, Outcome.UNSURE, verdict.only_a, verdict.only_b, "other language")
     return verdict
 
 
@@ -72,9 +75,10 @@ def is_acronym_of(short: str, words: Iterable[str]) -> bool:
 
 def _literals(a: Reading, b: Reading) -> dict[str, str]:
     there = {t.value for t in b.of("lit")}
+    around = _QUOTED.sub(" ", b.text)
     found = {}
     for token in a.of("lit"):
-        if token.value in there or not re.search(rf"(?<!\w){re.escape(token.value)}(?!\w)", b.text):
+        if token.value in there or not re.search(rf"(?<!\w){re.escape(token.value)}(?!\w)", around):
             found[token.value] = token.text
     return found
 

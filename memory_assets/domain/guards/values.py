@@ -49,7 +49,8 @@ def numbers(a: Reading, b: Reading) -> Verdict:
     spelled = [
         (mine[v].token, theirs[v].token)
         for v in mine
-        if mine[v].token.value != theirs[v].token.value and "." in mine[v].token.value + theirs[v].token.value
+        if mine[v].token.value != theirs[v].token.value
+        and "." in mine[v].token.value + theirs[v].token.value
     ]
     if spelled:
         texts = tuple(x.text for x, _ in spelled), tuple(y.text for _, y in spelled)
@@ -96,8 +97,7 @@ def operators(a: Reading, b: Reading) -> Verdict:
             wrong_b.append(f"{'/'.join(sorted(y)) or '='} {text_b}")
     if wrong_a:
         return Verdict(guard, Outcome.MISMATCH, tuple(wrong_a), tuple(wrong_b))
-    loose = _loose_ops(a), _loose_ops(b)
-    verdict = compare(guard, *loose)
+    verdict = compare(guard, _loose_ops(a), _loose_ops(b))
     if verdict.outcome is Outcome.PASS and unsure:
         return Verdict(guard, Outcome.UNSURE, note="one text names a limit more exactly")
     return verdict
@@ -107,11 +107,15 @@ def units(a: Reading, b: Reading) -> Verdict:
     """Units of the same number, and units that stand alone (``in thousands of euros``)."""
     guard = "units"
     left, right = _by_value(a), _by_value(b)
-    wrong = [(left[v], right[v]) for v in left.keys() & right.keys() if left[v].unit != right[v].unit]
+    wrong = [
+        (left[v], right[v]) for v in left.keys() & right.keys() if left[v].unit != right[v].unit
+    ]
     hard = [p for p in wrong if all(q.unit for q in p) or "percent" in (p[0].unit, p[1].unit)]
     if hard:
         texts = tuple(f"{x.label} {x.unit}".strip() for x, _ in hard)
-        return Verdict(guard, Outcome.MISMATCH, texts, tuple(f"{y.label} {y.unit}".strip() for _, y in hard))
+        return Verdict(
+            guard, Outcome.MISMATCH, texts, tuple(f"{y.label} {y.unit}".strip() for _, y in hard)
+        )
     scales = compare(guard, _texts(a, "scale"), _texts(b, "scale"), one_sided=Outcome.MISMATCH)
     if scales.outcome and not (left.keys() ^ right.keys()):
         return scales
@@ -122,13 +126,17 @@ def units(a: Reading, b: Reading) -> Verdict:
 
 
 def booleans(a: Reading, b: Reading) -> Verdict:
-    """TRUE, FALSE and NULL in any wording; an odd number of negations makes it a case for a person."""
+    """TRUE, FALSE and NULL in any wording; where one is negated once more, a person decides."""
     guard = "booleans"
     left, right = _booleans(a), _booleans(b)
     verdict = compare(guard, left, right)
     if verdict.outcome is Outcome.MISMATCH and _negations(a) % 2 != _negations(b) % 2:
         return Verdict(
-            guard, Outcome.UNSURE, verdict.only_a, verdict.only_b, "negated once more, so perhaps equal"
+            guard,
+            Outcome.UNSURE,
+            verdict.only_a,
+            verdict.only_b,
+            "negated once more, so perhaps equal",
         )
     return verdict
 
@@ -140,7 +148,9 @@ def assignments(a: Reading, b: Reading) -> Verdict:
     wrong = [k for k in left.keys() & right.keys() if not left[k].keys() & right[k].keys()]
     if not wrong:
         return passed(guard)
-    show = [tuple(f"{k} {'/'.join(side[k].values())}" for k in sorted(wrong)) for side in (left, right)]
+    show = [
+        tuple(f"{k} {'/'.join(side[k].values())}" for k in sorted(wrong)) for side in (left, right)
+    ]
     return Verdict(guard, Outcome.MISMATCH, show[0], show[1])
 
 
@@ -180,7 +190,9 @@ def _vague(x: str, y: str) -> bool:
 def _ops(reading: Reading) -> dict[str, tuple[set[str], str]]:
     found: dict[str, tuple[set[str], str]] = {}
     for quantity in reading.quantities:
-        found.setdefault(str(quantity.value.normalize()), (set(), quantity.label))[0].add(quantity.op)
+        found.setdefault(str(quantity.value.normalize()), (set(), quantity.label))[0].add(
+            quantity.op
+        )
     texts = {t.value: t.text for t in reading.of("date")}
     for value, op in bound_dates(reading).items():
         found.setdefault(value, (set(), texts[value]))[0].add(op)
@@ -207,7 +219,8 @@ def _free_units(a: Reading, b: Reading) -> dict[str, str]:
 
 def _booleans(reading: Reading) -> dict[str, str]:
     found = _texts(reading, "bool")
-    return found | {"null": t.text for t in reading.of("null")}
+    nulls = reading.of("null")
+    return found | ({"null": nulls[0].text} if nulls else {})
 
 
 def _negations(reading: Reading) -> int:
@@ -233,5 +246,3 @@ def _value_after(tokens: tuple[Token, ...], at: int) -> Token | None:
         if token.kind not in ("op", "neg") or token.value in ("like", "between"):
             return None
     return None
-
-

@@ -7,8 +7,11 @@ from typing import Final
 
 from memory_assets.domain.guards.lexicon import Lexicon
 from memory_assets.domain.guards.reading import CONTENT, LANGUAGE_CODES, Reading, Token, lexicon
-from memory_assets.domain.guards.verdict import Outcome, Verdict, compare, passed
+from memory_assets.domain.guards.verdict import Outcome, Verdict, compare, only, passed
 
+_SMALL: Final = frozenset(
+    {"dir", "rel", "modal", "cal", "q", "neg", "op", "post", "scale", "prep", "null", "bool"}
+)
 _OPPOSITE_CONCEPTS: Final = (
     ("rel:before", "rel:after"),
     ("rel:since", "rel:until"),
@@ -17,6 +20,8 @@ _OPPOSITE_CONCEPTS: Final = (
     ("rel:minus", "rel:div"),
     ("rel:plus", "rel:times"),
     ("dir:past", "dir:next"),
+    ("dir:past", "dir:current"),
+    ("dir:next", "dir:current"),
     ("cal:fiscal", "cal:calendar"),
     ("modal:must", "modal:may"),
     ("q:all", "q:some"),
@@ -42,25 +47,35 @@ def negation(a: Reading, b: Reading) -> Verdict:
         if sum(t.value == "minus" for t in fewer.of("rel")) >= len(more) - len(less):
             return Verdict(guard, Outcome.UNSURE, *texts, "one says excluding, one says net of")
         if (len(more) - len(less)) % 2 and _booleans_differ(a, b):
-            return Verdict(guard, Outcome.UNSURE, *texts, "the booleans differ too, so perhaps equal")
+            return Verdict(
+                guard, Outcome.UNSURE, *texts, "the booleans differ too, so perhaps equal"
+            )
         return Verdict(guard, Outcome.MISMATCH, *texts)
     if left and a.language == b.language:
         x, y = _negated(a, b, left), _negated(b, a, right)
         if x and y and not x.keys() & y.keys():
             return Verdict(
-                guard, Outcome.MISMATCH, tuple(x.values()), tuple(y.values()), "other things negated"
+                guard,
+                Outcome.MISMATCH,
+                tuple(x.values()),
+                tuple(y.values()),
+                "other things negated",
             )
     return passed(guard)
 
 
 def quantifiers(a: Reading, b: Reading) -> Verdict:
-    """Only, exactly, about: leaving ``only`` out changes what is counted."""
+    """Only, exactly, about, all and at least one: leaving ``only`` out changes what is counted."""
     guard = "quantifiers"
     left, right = _concepts(a, "q"), _concepts(b, "q")
     lost_a = tuple(t for v, t in left.items() if v == "only" and v not in right)
     lost_b = tuple(t for v, t in right.items() if v == "only" and v not in left)
     if lost_a or lost_b:
         return Verdict(guard, Outcome.MISMATCH, lost_a, lost_b)
+    for all_of, some_of in ((a, b), (b, a)):
+        if _all_only(all_of) and _at_least_one(some_of) and "q:all" not in some_of.keys:
+            texts = tuple(left.values()), tuple(right.values())
+            return Verdict(guard, Outcome.MISMATCH, *texts, "all of them, or at least one")
     weak = {"all", "both", "some", "either"}
     rest = [{v: t for v, t in side.items() if v not in weak} for side in (left, right)]
     return compare(guard, rest[0], rest[1])
@@ -116,9 +131,10 @@ def polarity(a: Reading, b: Reading) -> Verdict:
                 return Verdict(guard, Outcome.MISMATCH, (mine[p].text,), (theirs[q].text,))
     sides_a, sides_b = _sides(a), _sides(b)
     for axis in sides_a.keys() & sides_b.keys():
-        x, y = sides_a[axis], sides_b[axis]
-        if not x.keys() & y.keys():
-            return Verdict(guard, Outcome.MISMATCH, tuple(x.values()), tuple(y.values()), axis)
+        here, there = sides_a[axis], sides_b[axis]
+        if not here.keys() & there.keys():
+            texts = tuple(here.values()), tuple(there.values())
+            return Verdict(guard, Outcome.MISMATCH, *texts, axis)
     left = [t for k, t in mine.items() if t.kind == "word" and k not in theirs]
     right = [t for k, t in theirs.items() if t.kind == "word" and k not in mine]
     for p_token in left:
@@ -126,6 +142,38 @@ def polarity(a: Reading, b: Reading) -> Verdict:
             if _negates(p_token.text, q_token.text, _lexicons(a, b)):
                 return Verdict(guard, Outcome.MISMATCH, (p_token.text,), (q_token.text,))
     return passed(guard)
+
+
+def remainder(a: Reading, b: Reading) -> Verdict:
+    """Every other small word that only one text has: directions, prepositions, modals, signs.
+
+    None of them proves a difference, but a pair that differs in one is not for a rule to merge.
+    """
+    left, right = _small_words(a), _small_words(b)
+    only_a, only_b = only(left, right), only(right, left)
+    if not only_a and not only_b:
+        return passed("remainder")
+    return Verdict("remainder", Outcome.UNSURE, only_a, only_b)
+
+
+def _small_words(reading: Reading) -> dict[str, str]:
+    found = {_small_key(t): t.text for t in reading.tokens if t.kind in _SMALL}
+    found.pop("op:=", None)
+    return found
+
+
+def _small_key(token: Token) -> str:
+    return f"op:{token.value}" if token.kind == "post" else token.key
+
+
+def _all_only(reading: Reading) -> bool:
+    return "q:all" in reading.keys and not _at_least_one(reading)
+
+
+def _at_least_one(reading: Reading) -> bool:
+    return "q:some" in reading.keys or any(
+        q.value == 1 and q.op == ">=" for q in reading.quantities
+    )
 
 
 def _lexicons(*readings: Reading) -> list[Lexicon]:
@@ -152,9 +200,7 @@ def _negates(x: str, y: str, known: list[Lexicon]) -> bool:
 
 
 def _negations(reading: Reading) -> list[Token]:
-    return [
-        t for t in reading.tokens if t.kind == "neg" or (t.kind == "op" and t.value == "!=")
-    ]
+    return [t for t in reading.tokens if t.kind == "neg" or (t.kind == "op" and t.value == "!=")]
 
 
 def _clause(reading: Reading, token: Token) -> list[Token]:
@@ -197,7 +243,10 @@ def _free_units(reading: Reading) -> set[str]:
 
 def _logic(reading: Reading) -> tuple[list[str], list[str]]:
     found = reading.of("logic")
-    ors, ands = [t.text for t in found if t.value == "or"], [t.text for t in found if t.value == "and"]
+    ors, ands = (
+        [t.text for t in found if t.value == "or"],
+        [t.text for t in found if t.value == "and"],
+    )
     return ors, ands
 
 

@@ -1,0 +1,119 @@
+"""Who is told when a run fails or a check does not pass: the log, and a webhook if one is set."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+from memory_assets.defs.resources import WorkspaceResource
+from memory_assets.domain.alerts import Alert, Reason
+
+_TRIES = 3
+_TIMEOUT_SECONDS = 10
+
+
+@dg.run_failure_sensor(
+    name="failed_runs",
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Tells the log, and the webhook of the setting alert_webhook, which run failed in "
+    "which step, why, where, and what to do.",
+)
+def failed_runs(context: dg.RunFailureSensorContext, workspace: WorkspaceResource) -> None:
+    """One alert per failed run."""
+    _tell(context, failure_alert(context), workspace)
+
+
+@dg.run_status_sensor(
+    name="failed_checks",
+    run_status=dg.DagsterRunStatus.SUCCESS,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Tells the log, and the webhook of the setting alert_webhook, which checks did not "
+    "pass in a run that ended well: refused lines, blocked sessions, missing vectors.",
+)
+def failed_checks(context: dg.RunStatusSensorContext, workspace: WorkspaceResource) -> None:
+    """One alert per run with checks that did not pass; none for a run without."""
+    run = context.dagster_run
+    reasons = tuple(check_reasons(context.instance, run.run_id))
+    if reasons:
+        _tell(context, Alert("check-failed", run.job_name, run.run_id, reasons), workspace)
+
+
+def failure_alert(context: dg.RunFailureSensorContext) -> Alert:
+    """What stopped the run: its failed steps and checks, or how its process ended."""
+    run = context.dagster_run
+    reasons = [_step_reason(event) for event in context.get_step_failure_events()]
+    reasons += check_reasons(context.instance, run.run_id)
+    if not reasons:
+        message = context.failure_event.message or "the process that worked on it has ended"
+        reasons = [Reason("run", "unexpected", message, remedy=_NEXT_NIGHT)]
+    return Alert("run-failed", run.job_name, run.run_id, tuple(reasons))
+
+
+_NEXT_NIGHT = "nothing is half-done: the next night, or a new run, goes on from here."
+
+
+def check_reasons(instance: dg.DagsterInstance, run_id: str) -> Iterator[Reason]:
+    """The checks of a run that did not pass, each with its message and the sessions it names."""
+    logs = instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
+    for entry in logs:
+        event = entry.dagster_event
+        if event is None or event.asset_check_evaluation_data.passed:
+            continue
+        check = event.asset_check_evaluation_data
+        named = check.metadata.get("sessions")
+        sessions = named.value if named is not None and isinstance(named.value, list) else []
+        yield Reason(
+            f"{check.asset_key.to_user_string()}.{check.check_name}",
+            "check-failed",
+            check.description or "the check did not pass",
+            severity="warn" if check.severity is dg.AssetCheckSeverity.WARN else "error",
+            sessions=[str(s) for s in sessions],
+        )
+
+
+def deliver(url: str, alert: Alert) -> None:
+    """Posts the alert as JSON; tries again twice, a moment later each time.
+
+    Raises:
+        OSError: it could not be delivered; the sensor's tick then shows why.
+    """
+    body = json.dumps(alert.to_dict(), ensure_ascii=False).encode()
+    for attempt in range(1, _TRIES + 1):
+        request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS):
+                return
+        except urllib.error.HTTPError as error:
+            error.close()
+            if attempt == _TRIES or error.code < 500:
+                raise OSError(f"the alert webhook answered {error.code}") from None
+        except OSError as error:
+            if attempt == _TRIES:
+                # The address may hold a secret, so it is not repeated.
+                raise OSError(f"the alert webhook cannot be reached: {error}") from None
+        time.sleep(attempt)
+
+
+def _tell(context: dg.RunStatusSensorContext, alert: Alert, workspace: WorkspaceResource) -> None:
+    urgent = any(reason.severity == "error" for reason in alert.reasons)
+    (context.log.error if urgent else context.log.warning)(alert.text())
+    url = workspace.open().settings.text("alert_webhook")
+    if url:
+        deliver(url, alert)
+
+
+def _step_reason(event: dg.DagsterEvent) -> Reason:
+    failure = event.step_failure_data
+    named: dict[str, Any] = {}
+    if failure.user_failure_data is not None:
+        named = {k: v.value for k, v in failure.user_failure_data.metadata.items()}
+    step = event.step_key or "run"
+    if "error" in named:
+        what = str(named.get("what") or failure.user_failure_data.description)
+        return Reason(step, named["error"], what, str(named["where"]), str(named["remedy"]))
+    said = failure.error.message.strip() if failure.error else "no message"
+    return Reason(step, "unexpected", said, remedy=_NEXT_NIGHT)

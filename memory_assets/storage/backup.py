@@ -1,0 +1,233 @@
+"""A generation copied out of a home while nights run, and copied back into an empty one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from memory_assets.errors import BackupUnusable, CorruptStore, UsageError
+from memory_assets.storage.files import (
+    fsync_file,
+    fsync_folder,
+    make_folder,
+    write_atomically,
+    write_errors,
+)
+from memory_assets.storage.generations import Generation, GenerationStore
+from memory_assets.storage.home import Home
+from memory_assets.storage.index_files import manifests
+from memory_assets.storage.index_pinned import table_path
+from memory_assets.storage.locks import exclusive
+
+LIST: Final = "backup.json"
+FORMAT: Final = 1
+_TRIES: Final = 3
+_BESIDE: Final = ("intents", "review", "access", "receipts")
+"""Append-only logs: copied after the generation, so they hold at least what it was made from."""
+_SETTINGS: Final = ("settings.toml", "tenants.toml")
+_SHORT_LIVED: Final = ("_transactions",)
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class BackupResult:
+    """What was copied."""
+
+    target: Path
+    generation: int
+    files: int
+    bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as ``--json`` prints it."""
+        return {
+            "target": str(self.target),
+            "generation": self.generation,
+            "files": self.files,
+            "bytes": self.bytes,
+        }
+
+
+def back_up(
+    store: GenerationStore, target: Path, *, now: datetime, progress: Progress | None = None
+) -> BackupResult:
+    """The published generation, whole, in a folder of its own with a hash of every file.
+
+    Nights may go on: files of a generation never change, and logs only grow. The list of files is
+    written last; without it the folder is no backup.
+
+    Raises:
+        UsageError: the target is not an empty folder.
+        CorruptStore: a file is not what was published: there is nothing sound to copy.
+        StoreWriteFailed: the target cannot be written.
+    """
+    _require_empty(target, "a backup")
+    for left in reversed(range(_TRIES)):
+        try:
+            return _copy(store, target, now, progress)
+        except (FileNotFoundError, CorruptStore):
+            # Collected while it was being copied: the next generation stands already.
+            shutil.rmtree(target, ignore_errors=True)
+            if not left:
+                raise
+    raise AssertionError
+
+
+def restore(source: Path, home: Home, *, progress: Progress | None = None) -> BackupResult:
+    """The backup copied into an empty home, every file compared with its hash; CURRENT comes last.
+
+    Raises:
+        UsageError: the home is not empty.
+        BackupUnusable: the folder is no backup, or a file of it is missing or was changed.
+        StoreWriteFailed: the home cannot be written.
+    """
+    _require_empty(home.root, "a restored home")
+    listed = _read_list(source)
+    files: Mapping[str, str] = listed["files"]
+    names = sorted(files, key=lambda name: name == "CURRENT")
+    size = 0
+    for done, name in enumerate(names, 1):
+        try:
+            data = (source / name).read_bytes()
+        except OSError as error:
+            raise _unusable(source, f"{name} cannot be read: {error.strerror}") from error
+        if hashlib.sha256(data).hexdigest() != files[name]:
+            raise _unusable(source, f"{name} differs from its hash")
+        write_atomically(home.root / name, data)
+        size += len(data)
+        if progress is not None:
+            progress(done, len(names))
+    return BackupResult(home.root, int(listed["generation"]), len(names), size)
+
+
+def disk_use(home: Home) -> dict[str, int]:
+    """Bytes per part of a home, largest first."""
+    used: dict[str, int] = {}
+    for entry in home.root.iterdir() if home.root.is_dir() else ():
+        files = entry.rglob("*") if entry.is_dir() else [entry]
+        used[entry.name] = sum(_size(p) for p in files)
+    return dict(sorted(used.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _copy(
+    store: GenerationStore, target: Path, now: datetime, progress: Progress | None
+) -> BackupResult:
+    generation, _ = store.current(verify=True)
+    found = store.pointer.read()
+    if found is None:
+        raise UsageError("Nothing has been published yet.", remedy="run a night first.")
+    current = found[0]
+    if json.loads(current)["generation"] != generation.number:
+        return _copy(store, target, now, progress)
+    names = list(_files_of(store, generation))
+    hashes: dict[str, str] = {}
+    size = 0
+    for done, name in enumerate(names, 1):
+        hashes[name], copied = _copy_file(store.home.root / name, target / name)
+        size += copied
+        if progress is not None:
+            progress(done, len(names))
+    for name, data in (*_logs(store.home), ("CURRENT", current)):
+        write_atomically(target / name, data)
+        hashes[name] = hashlib.sha256(data).hexdigest()
+        size += len(data)
+    body = {
+        "format": FORMAT,
+        "generation": generation.number,
+        "published_at": generation.published_at,
+        "made_at": now.isoformat(),
+        "files": dict(sorted(hashes.items())),
+    }
+    write_atomically(target / LIST, json.dumps(body, indent=1).encode())
+    return BackupResult(target, generation.number, len(hashes), size)
+
+
+def _files_of(store: GenerationStore, generation: Generation) -> Iterator[str]:
+    """Every file that the generation is read from, below the home's root."""
+    root = store.home.root
+    yield store.manifest_path(generation.number).relative_to(root).as_posix()
+    for parts in generation.tables.values():
+        for part in parts:
+            yield (store.home.registry / part.path).relative_to(root).as_posix()
+    for space in generation.spaces:
+        folder = table_path(store.home.index, space.table)
+        newer = {path for v, path in manifests(folder).items() if v > space.version}
+        for path in sorted(folder.rglob("*")):
+            inside = path.relative_to(folder).parts
+            if inside[0] in _SHORT_LIVED or path in newer or not path.is_file():
+                continue
+            if path.name == "latest_version_hint.json" or inside[0] == "_refs":
+                continue  # they may speak of versions that are not copied; the next night writes them
+            yield path.relative_to(root).as_posix()
+
+
+def _logs(home: Home) -> Iterator[tuple[str, bytes]]:
+    for folder in _BESIDE:
+        for path in sorted((home.root / folder).rglob("*")):
+            if path.is_file() and not path.name.startswith("."):
+                data = path.read_bytes()
+                if path.suffix == ".jsonl":
+                    data = data[: data.rfind(b"\n") + 1]  # a line that is being written is not yet
+                yield path.relative_to(home.root).as_posix(), data
+    for name in _SETTINGS:
+        path = home.root / name
+        if path.is_file():
+            yield name, path.read_bytes()
+    if home.derived.is_dir():
+        with exclusive(home.derived_lock, purpose="backing up derived tables", wait=True):
+            for path in sorted(home.derived.rglob("*")):
+                if path.is_file() and not path.name.startswith("."):
+                    yield path.relative_to(home.root).as_posix(), path.read_bytes()
+
+
+def _copy_file(source: Path, target: Path) -> tuple[str, int]:
+    make_folder(target.parent)
+    with write_errors(target), source.open("rb") as data, target.open("wb") as out:
+        shutil.copyfileobj(data, out)
+        out.flush()
+        os.fsync(out.fileno())
+    fsync_folder(target.parent)
+    fsync_file(target)
+    with target.open("rb") as copied:
+        return hashlib.file_digest(copied, "sha256").hexdigest(), target.stat().st_size
+
+
+def _read_list(source: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((source / LIST).read_bytes())
+    except (OSError, ValueError) as error:
+        raise _unusable(source, f"its {LIST} cannot be read") from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise _unusable(source, f"its {LIST} has another format")
+    return found
+
+
+def _unusable(source: Path, why: str) -> BackupUnusable:
+    return BackupUnusable(
+        f"This is no sound backup: {why}.",
+        where=str(source),
+        remedy="take another backup; remove the home that was begun before you restore again.",
+    )
+
+
+def _require_empty(folder: Path, what: str) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(
+            f"The place for {what} is not an empty folder.",
+            where=str(folder),
+            remedy="name a folder that does not exist yet, or an empty one.",
+        )
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except OSError:
+        return 0

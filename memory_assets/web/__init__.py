@@ -1,0 +1,1 @@
+"""The review pages: server-rendered, no build step."""

@@ -1,0 +1,124 @@
+"""A year of nights against a registry written in one go: does reading get slower?
+
+``python -m tests.benches.bench_year [--nights 365] [--new 5]`` publishes so many nights, each with so
+many new memories, then publishes the same ledgers in one night into a fresh home, and prints how
+long each takes to open the registry and to search it, as ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+
+from rich.progress import track
+
+from memory_assets.domain.visibility import Principal
+from memory_assets.pipeline.night import run_night
+from memory_assets.pipeline.search_types import SearchRequest
+from memory_assets.pipeline.workspace import Workspace
+from tests.building import close, row, write_session
+
+START = datetime(2026, 1, 1, 3, 30, tzinfo=UTC)
+SETTINGS = "embedding = 'hashed:384'\n"
+TENANTS = "[tenants.bank]\nreview = 'automatic'\nlanguage = 'en'\n"
+ROUNDS = 15
+
+
+def new_workspace(root: Path, ledgers: Path) -> Workspace:
+    """A fresh home on these ledgers."""
+    root.mkdir()
+    (root / "settings.toml").write_text(SETTINGS)
+    (root / "tenants.toml").write_text(TENANTS)
+    return Workspace.load(home=str(root), ledgers=str(ledgers))
+
+
+def add_session(ledgers: Path, night: int, new: int) -> None:
+    """One finished session with so many concepts."""
+    rows = [
+        row(n, subject=f"measure {night} {n}", detail=f"sum of column_{night}_{n} by month")
+        for n in range(1, new + 1)
+    ]
+    write_session(ledgers, "bank", f"s{night:05d}", [*rows, close(new + 1)])
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Median milliseconds of several rounds after one to warm up."""
+    work()
+    spent = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        work()
+        spent.append(time.perf_counter() - began)
+    return 1000 * median(spent)
+
+
+def reads(workspace: Workspace, now: datetime) -> dict[str, float]:
+    """Milliseconds to open the registry, to search with all opened anew, and once more."""
+
+    def search(query: str) -> None:
+        request = SearchRequest(query, Principal.local("bank"), now)
+        workspace.search(request)
+
+    def cold() -> None:
+        Workspace(workspace.settings).search(
+            SearchRequest("measure 7 sum", Principal.local("bank"), now)
+        )
+
+    return {
+        "open registry": timed(workspace.registry),
+        "first search": timed(cold),
+        "next search": timed(lambda: search("measure 3 column month")),
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Exit code 0 when no read is more than 1.5 times slower after the year."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benches.bench_year", description=__doc__)
+    parser.add_argument("--nights", type=int, default=365)
+    parser.add_argument("--new", type=int, default=5, help="new memories per night")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        year = new_workspace(root / "year", root / "ledgers")
+        seconds = []
+        for night in track(range(options.nights), "nights", disable=not sys.stdout.isatty()):
+            add_session(root / "ledgers", night, options.new)
+            began = time.perf_counter()
+            run_night(year, now=START + timedelta(days=night), run_id=f"night-{night}")
+            seconds.append(time.perf_counter() - began)
+        end = START + timedelta(days=options.nights)
+        fresh = new_workspace(root / "fresh", root / "ledgers")
+        run_night(fresh, now=end, run_id="all")
+        return _report(year, fresh, end, seconds)
+
+
+def _report(year: Workspace, fresh: Workspace, end: datetime, seconds: list[float]) -> int:
+    current = year.generations.current()[0]
+    tenth = max(1, len(seconds) // 10)
+    print(f"{len(seconds)} nights, {current.counts['active']} memories")
+    print(f"parts: {sum(len(p) for p in current.tables.values())}")
+    size = sum(p.stat().st_size for p in year.home.root.rglob("*") if p.is_file())
+    base = sum(p.stat().st_size for p in fresh.home.root.rglob("*") if p.is_file())
+    print(f"disk: {size / 1e6:.1f} MB, {size / base:.2f} times the fresh home")
+    print(
+        f"a night: {median(seconds[:tenth]):.2f} s in the first tenth, "
+        f"{median(seconds[-tenth:]):.2f} s in the last"
+    )
+    worst = 0.0
+    before, after = reads(fresh, end), reads(year, end)
+    for name, milliseconds in after.items():
+        ratio = milliseconds / before[name]
+        worst = max(worst, ratio)
+        print(f"{name:>14}: {milliseconds:6.1f} ms against {before[name]:6.1f} ms = {ratio:.2f}")
+    print("goal 1.5: " + ("met" if worst <= 1.5 else "missed"))
+    return 0 if worst <= 1.5 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,136 @@
+"""Alerts of failed runs and failed checks, posted to a real HTTP server on loopback."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from memory_assets.defs.alerts import deliver, failed_checks, failed_runs
+from memory_assets.defs.assemble import defs
+from memory_assets.defs.resources import WorkspaceResource
+from memory_assets.domain.alerts import Alert, Reason
+from memory_assets.pipeline.workspace import Workspace
+
+
+@dataclass
+class Webhook:
+    """A server that keeps what it was posted, and answers as it is told."""
+
+    url: str = ""
+    answers: list[int] = field(default_factory=list)
+    """Status codes of the next answers; 200 once they are used up."""
+    posted: list[dict[str, Any]] = field(default_factory=list)
+
+
+@pytest.fixture
+def webhook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Webhook]:
+    """A webhook on loopback that the setting names."""
+    found = Webhook()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            size = int(self.headers["Content-Length"])
+            found.posted.append(json.loads(self.rfile.read(size)))
+            self.send_response(found.answers.pop(0) if found.answers else 200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    found.url = f"http://127.0.0.1:{server.server_port}/hook"
+    monkeypatch.setenv("MEMORY_ASSETS_ALERT_WEBHOOK", found.url)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    yield found
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def _night(instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
+    job = defs.resolve_job_def("nightly_consolidation")
+    return job.execute_in_process(instance=instance, raise_on_error=False)
+
+
+def _context(instance: dg.DagsterInstance, result: dg.ExecuteInProcessResult) -> Any:
+    kinds = {dg.DagsterEventType.RUN_FAILURE, dg.DagsterEventType.RUN_SUCCESS}
+    event = next(e for e in result.all_events if e.event_type in kinds)
+    return dg.build_run_status_sensor_context(
+        sensor_name="test",
+        dagster_event=event,
+        dagster_instance=instance,
+        dagster_run=result.dagster_run,
+        resources={"workspace": WorkspaceResource()},
+    )
+
+
+def test_a_failed_run_is_told_with_its_error_and_remedy(
+    place: Path, instance: dg.DagsterInstance, webhook: Webhook
+) -> None:
+    """The webhook learns the run, the step, the error's code, and what to do."""
+    Workspace.load().home.ensure()
+    (place / "home" / "CURRENT").write_text("nonsense")
+    result = _night(instance)
+    assert not result.success
+    failed_runs(_context(instance, result).for_run_failure())
+    (alert,) = webhook.posted
+    assert alert["kind"] == "run-failed"
+    assert alert["run_id"] == result.run_id
+    assert "corrupt-store" in {reason["code"] for reason in alert["reasons"]}
+    assert all(reason["remedy"] for reason in alert["reasons"])
+    assert "What to do:" in alert["text"]
+
+
+def test_checks_that_did_not_pass_are_told_with_their_sessions(
+    place: Path, instance: dg.DagsterInstance, webhook: Webhook
+) -> None:
+    """A session that broke the append-only rule is named, though the night itself went well."""
+    assert _night(instance).success
+    ledger = place / "ledgers" / "banca" / "2026-01-15-fees.jsonl"
+    ledger.write_bytes(b"".join(ledger.read_bytes().splitlines(keepends=True)[1:]))
+    result = _night(instance)
+    assert result.success
+    failed_checks(_context(instance, result))
+    (alert,) = webhook.posted
+    assert alert["kind"] == "check-failed"
+    blocked = next(r for r in alert["reasons"] if r["name"] == "ledger_events.no_blocked_sessions")
+    assert [s.split(":")[0] for s in blocked["sessions"]] == ["banca/2026-01-15-fees"]
+    assert blocked["severity"] == "warn"
+    assert "doctor" in blocked["what"]
+
+
+def test_a_quiet_night_tells_nobody(
+    place: Path, instance: dg.DagsterInstance, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alerts that come every night are read by nobody."""
+    monkeypatch.setenv("MEMORY_ASSETS_QUARANTINE_WARN_RATIO", "1")
+    monkeypatch.setenv("MEMORY_ASSETS_REVIEW_WARN_DAYS", "36500")
+    result = _night(instance)
+    assert result.success
+    failed_checks(_context(instance, result))
+    assert webhook.posted == []
+
+
+def test_a_webhook_that_stumbles_is_asked_again(webhook: Webhook) -> None:
+    """One answer of 503 does not lose the alert."""
+    webhook.answers = [503]
+    deliver(webhook.url, Alert("run-failed", "job", "run", (Reason("step", "code", "what"),)))
+    assert len(webhook.posted) == 2
+
+
+def test_a_webhook_that_refuses_makes_the_tick_fail(webhook: Webhook) -> None:
+    """An alert that cannot be delivered shows in the UI; its address, a secret, does not."""
+    webhook.answers = [404]
+    with pytest.raises(OSError, match="404") as caught:
+        deliver(webhook.url, Alert("run-failed", "job", "run", ()))
+    assert webhook.url not in str(caught.value)
+    assert len(webhook.posted) == 1

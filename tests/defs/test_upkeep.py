@@ -1,0 +1,74 @@
+"""The drift check, the repair and the cleanup as Dagster runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from memory_assets.defs.resources import WorkspaceResource
+from memory_assets.defs.upkeep import (
+    index_has_not_drifted,
+    legacy_cleanup_job,
+    repair_index_job,
+)
+from memory_assets.pipeline.legacy_import import import_registry, plan_import
+from memory_assets.pipeline.workspace import Workspace
+from tests.building import close, row
+from tests.nights import World
+
+ROW = {"ts": "2025-11-05T09:00:00Z", "detail": "d"}
+
+
+def published(place: Path) -> Workspace:
+    """A home with one memory, in which a table record was imported for another tenant."""
+    world = World(place)
+    world.tenants("[tenants.bank]\nreview = 'automatic'\n[tenants.old]\n")
+    world.session("bank", "s1", row(1), close(2))
+    world.night()
+    file = place / "registry.jsonl"
+    record = {**ROW, "id": "mem-0001", "type": "table_promoted", "subject": "dim_time"}
+    file.write_text(json.dumps(record))
+    plan = plan_import(world.workspace, file, tenant_id="old", by="reviewer anna", now=world.now)
+    import_registry(world.workspace, plan, now=world.now)
+    return world.workspace
+
+
+def run(job: dg.JobDefinition, instance: dg.DagsterInstance, **config: Any) -> dict[str, Any]:
+    """The output metadata of a job of one op."""
+    done = job.execute_in_process(
+        instance=instance, resources={"workspace": WorkspaceResource()}, run_config=config or None
+    )
+    assert done.success
+    (event,) = [e for e in done.all_events if e.is_successful_output]
+    return {k: v.value for k, v in event.step_output_data.metadata.items()}
+
+
+def test_drift_is_found_and_mended(place: Path, instance: dg.DagsterInstance) -> None:
+    """The check warns with the command; after the job it passes."""
+    import lancedb
+
+    workspace = published(place)
+    assert index_has_not_drifted(WorkspaceResource()).passed
+    name = next(workspace.home.index.glob("*.lance")).stem
+    lancedb.connect(str(workspace.home.index)).open_table(name).delete("true")
+    found = index_has_not_drifted(WorkspaceResource())
+    assert (found.passed, found.metadata["missing"].value) == (False, 1)
+    assert "repair-index" in str(found.description)
+    assert run(repair_index_job, instance)["clean"] is True
+    assert index_has_not_drifted(WorkspaceResource()).passed
+
+
+def test_a_cleanup_removes_only_when_told(place: Path, instance: dg.DagsterInstance) -> None:
+    """The first run shows the plan; with ``apply`` the record is gone and a receipt is there."""
+    workspace = published(place)
+    planned = run(legacy_cleanup_job, instance)
+    assert (planned["records"], planned["applied"]) == (1, False)
+    assert workspace.registry().memories.height == 2
+    config = {"ops": {"remove_legacy": {"config": {"apply": True, "by": "reviewer anna"}}}}
+    done = run(legacy_cleanup_job, instance, **config)
+    assert done["applied"] is True
+    assert [Path(p).is_file() for p in done["receipts"]] == [True]
+    assert workspace.registry().memories.height == 1
