@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memory_assets.api import open_workspace, search
+    from memory_assets.api import apply, feedback, open_workspace, propose, search
     from memory_assets.domain.visibility import Principal
     from memory_assets.errors import MemoryAssetsError
     from memory_assets.pipeline.search_types import Hit, SearchRequest, SearchResult
@@ -25,7 +25,10 @@ _HOMES = {
     "SearchRequest": "pipeline.search_types",
     "SearchResult": "pipeline.search_types",
     "Workspace": "pipeline.workspace",
+    "apply": "api",
+    "feedback": "api",
     "open_workspace": "api",
+    "propose": "api",
     "search": "api",
 }
 __all__ = [
@@ -36,7 +39,10 @@ __all__ = [
     "SearchRequest",
     "SearchResult",
     "Workspace",
+    "apply",
+    "feedback",
     "open_workspace",
+    "propose",
     "search",
 ]
 

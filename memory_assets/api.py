@@ -13,9 +13,12 @@ from threading import Lock
 from typing import Final
 
 from memory_assets.domain.visibility import Principal
+from memory_assets.pipeline.feedback import give_feedback
+from memory_assets.pipeline.reuse import UseResult, apply_memory, propose_use
 from memory_assets.pipeline.search_types import DEFAULT_K, SearchRequest, SearchResult
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.settings import load_settings
+from memory_assets.storage.feedback_log import FeedbackKind
 
 
 def search(
@@ -71,6 +74,103 @@ def search(
         explain=explain,
     )
     return open_workspace(home, ledgers).search(request)
+
+
+def propose(
+    memory_id: str,
+    *,
+    tenant: str,
+    session: str,
+    proposed_by: str,
+    persona: str = "ADMIN",
+    user: str | None = None,
+    clients: Iterable[str] = (),
+    home: Path | str | None = None,
+    ledgers: Path | str | None = None,
+    now: datetime | None = None,
+) -> UseResult:
+    """What came of an agent's proposal: a row beside the session's ledger that decides nothing.
+
+    Raises:
+        UnknownMemoryError, UnknownSessionError, UnknownTenantError, AccessDenied: there is nothing
+            to propose, or not for this persona.
+    """
+    return propose_use(
+        open_workspace(home, ledgers).searcher,
+        Principal(tenant, persona, user, frozenset(clients)),
+        memory_id,
+        tenant_id=tenant,
+        session_id=session,
+        proposed_by=proposed_by,
+        now=now or datetime.now(UTC),
+    )
+
+
+def apply(
+    memory_id: str,
+    *,
+    tenant: str,
+    session: str,
+    reviewer: str,
+    reason: str = "",
+    persona: str = "ADMIN",
+    user: str | None = None,
+    clients: Iterable[str] = (),
+    home: Path | str | None = None,
+    ledgers: Path | str | None = None,
+    now: datetime | None = None,
+) -> UseResult:
+    """What came of a reviewer's choice: a clarification that cites the memory, and one use of it.
+
+    Raises:
+        AccessDenied: the persona does not review, or the reviewer is an agent.
+        UnknownMemoryError, UnknownSessionError, UnknownTenantError: there is nothing to apply.
+    """
+    workspace = open_workspace(home, ledgers)
+    return apply_memory(
+        workspace.searcher,
+        Principal(tenant, persona, user, frozenset(clients)),
+        memory_id,
+        tenant_id=tenant,
+        session_id=session,
+        reviewer=reviewer,
+        reason=reason,
+        now=now or datetime.now(UTC),
+        access_log=workspace.home.access_log,
+    )
+
+
+def feedback(
+    memory_id: str,
+    kind: FeedbackKind,
+    why: str,
+    *,
+    tenant: str,
+    given_by: str,
+    persona: str = "ADMIN",
+    user: str | None = None,
+    clients: Iterable[str] = (),
+    home: Path | str | None = None,
+    now: datetime | None = None,
+) -> str:
+    """The id of the item that now waits for a reviewer; the memory and its score stay as they are.
+
+    ``kind`` is ``wrong``, ``outdated`` or ``useful``.
+
+    Raises:
+        UnknownMemoryError, UnknownTenantError, AccessDenied: nothing the persona could judge.
+        UsageError: the kind is unknown, or no reason was given.
+    """
+    return give_feedback(
+        open_workspace(home).searcher,
+        Principal(tenant, persona, user, frozenset(clients)),
+        memory_id,
+        tenant_id=tenant,
+        kind=kind,
+        why=why,
+        given_by=given_by,
+        now=now or datetime.now(UTC),
+    ).feedback_id
 
 
 def open_workspace(home: Path | str | None = None, ledgers: Path | str | None = None) -> Workspace:

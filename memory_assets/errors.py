@@ -22,6 +22,7 @@
     │   ├── CorruptStore                        a file differs from its hash, or cannot be read
     │   ├── StoreWriteFailed                    the disk is full, or a folder is read-only
     │   ├── SchemaTooNew                        the home was written by a newer version
+    │   ├── SchemaTooOld                        the home must be migrated first
     │   ├── IndexMismatch                       registry and index of one generation disagree
     │   ├── MarkersOwed                         companion files could not be written
     │   └── BackupUnusable                      a backup is incomplete or was changed
@@ -187,6 +188,12 @@ class SchemaTooNew(StoreError):
     """The home was written by a newer version of this package."""
 
     code = "schema-too-new"
+
+
+class SchemaTooOld(StoreError):
+    """The home was written by an older version, and must be migrated before it is published to."""
+
+    code = "schema-too-old"
 
 
 class IndexMismatch(StoreError):

@@ -4,8 +4,7 @@ The principal is fixed when the server starts; no tool takes a tenant, a persona
 model can neither ask for more nor be talked into it. No tool promotes, applies or changes a memory.
 """
 
-from __future__ import annotations
-
+# Annotations are evaluated in this module: the SDK makes schemas of them, and some are local names.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -118,7 +117,7 @@ class McpTools:
         return self.session_id or named or None
 
 
-def build_server(tools: McpTools) -> MCPServer:
+def build_server(tools: McpTools) -> "MCPServer":
     """The server with its tools; ``run("stdio")`` serves it.
 
     Raises:

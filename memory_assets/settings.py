@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from memory_assets.domain.providers import address_problem, parse_by_spec, parse_specs
 from memory_assets.domain.tenants import TenantSettings, read_tenants
 from memory_assets.errors import SettingsError
 
@@ -67,6 +68,31 @@ def _web_address(value: str) -> str | None:
     return "must be an address that begins with http:// or https://"
 
 
+def _specs(value: str) -> str | None:
+    try:
+        parse_specs(value)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _by_spec(check: Callable[[str], str | None]) -> Callable[[str], str | None]:
+    """A check of each value of ``PROVIDER:MODEL=VALUE, …``."""
+
+    def checked(value: str) -> str | None:
+        try:
+            values = parse_by_spec(value)
+        except ValueError as error:
+            return str(error)
+        return next((wrong for v in values.values() if (wrong := check(v))), None)
+
+    return checked
+
+
+def _or_empty(check: Callable[[str], str | None]) -> Callable[[str], str | None]:
+    return lambda value: check(value) if value else None
+
+
 def _cron(value: str) -> str | None:
     return None if len(value.split()) == 5 else "must have five fields, such as 30 3 * * *"
 
@@ -77,8 +103,74 @@ SETTINGS: Final = (
     Setting(
         "embedding",
         "",
-        "Embedding model, PROVIDER:MODEL; empty takes the packaged multilingual one where it "
-        "installs.",
+        "Embedding models, PROVIDER:MODEL, the one that serves first, then its fallbacks, comma "
+        "between; empty takes the packaged multilingual one where it installs.",
+        _specs,
+    ),
+    Setting(
+        "embedding_warm",
+        "",
+        "Those fallbacks that keep a complete index of their own, and answer queries while the "
+        "first is down.",
+        _specs,
+    ),
+    Setting(
+        "embedding_base_url",
+        "",
+        "Base address of hosted models, for services that speak the same form: one for all, or "
+        "PROVIDER:MODEL=ADDRESS, comma between.",
+        _by_spec(address_problem),
+        secret=True,
+    ),
+    Setting(
+        "embedding_dimension",
+        "",
+        "Length of the vectors of a hosted model, where it is not known: one for all, or "
+        "PROVIDER:MODEL=NUMBER, comma between.",
+        _by_spec(_number(1, 100_000)),
+    ),
+    Setting(
+        "embedding_price",
+        "",
+        "Dollars per million tokens of a hosted model, where the published price does not hold: "
+        "one for all, or PROVIDER:MODEL=PRICE, comma between.",
+        _by_spec(_number(0, 10_000)),
+    ),
+    Setting(
+        "embedding_query_prefix",
+        "",
+        "Text before every query, for local folders and OpenAI-form services whose model wants it: "
+        "one for all, or PROVIDER:MODEL=TEXT, comma between.",
+    ),
+    Setting(
+        "embedding_document_prefix",
+        "",
+        "Text before every memory, as embedding_query_prefix before queries.",
+    ),
+    Setting(
+        "embedding_budget_dollars",
+        "",
+        "Most that hosted embedding may cost in one run; what is left stays pending until the next "
+        "run. Empty: no limit.",
+        _or_empty(_number(0, 1_000_000)),
+    ),
+    Setting(
+        "embedding_timeout_seconds",
+        "30",
+        "Time limit of one request to a hosted model.",
+        _number(0.1, 3_600),
+    ),
+    Setting(
+        "embedding_attempts",
+        "4",
+        "Times that a request to a hosted model is tried while it fails in a way that may pass.",
+        _number(1, 20),
+    ),
+    Setting(
+        "embedding_grace_days",
+        "7",
+        "Days for which the former index stays ready for `embedding rollback` after a migration.",
+        _number(0, 3_650),
     ),
     Setting(
         "extractor_url",
@@ -94,6 +186,19 @@ SETTINGS: Final = (
     ),
     Setting("schedule", "30 3 * * *", "When the nightly job starts, as cron.", _cron),
     Setting("time_zone", "UTC", "Time zone of the schedules.", _time_zone),
+    Setting("merge_schedule", "0 5 * * 0", "When the global semantic merge starts, as cron.", _cron),
+    Setting(
+        "merge_precision",
+        "0.95",
+        "Precision that reviewed pairs must prove before pairs like them merge by themselves.",
+        _number(0.5, 0.9999),
+    ),
+    Setting(
+        "merge_ray",
+        "",
+        "Where pairs are compared: empty = this process, local = Ray on this machine, or the "
+        "address of a Ray cluster.",
+    ),
     Setting(
         "sensor_seconds",
         "60",
@@ -125,6 +230,12 @@ SETTINGS: Final = (
         "empty: only the log is told.",
         _web_address,
         secret=True,
+    ),
+    Setting(
+        "metrics_file",
+        "",
+        "Where the figures of the night are written for Prometheus; empty: metrics.prom in the "
+        "home folder.",
     ),
     Setting(
         "keep_generations",

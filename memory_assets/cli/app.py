@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import signal
+
 import typer
 
 from memory_assets.cli import (
     decisions,
     digest,
     doctor,
+    facts,
     history,
     ledger,
+    migrate,
     nightly,
     promote,
     quarantine,
@@ -20,6 +24,7 @@ from memory_assets.cli import (
     search,
     storage,
     summary,
+    tiers,
     version,
 )
 
@@ -53,6 +58,9 @@ def build() -> typer.Typer:
         quarantine,
         recover,
         storage,
+        migrate,
+        facts,
+        tiers,
         doctor,
         ledger,
         samples,
@@ -64,4 +72,6 @@ def build() -> typer.Typer:
 
 def main() -> None:
     """Runs the command line and exits with its code."""
+    # What a service manager sends ends a command as Control-C does: at once, told, nothing torn.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     build()()

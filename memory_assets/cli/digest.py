@@ -42,8 +42,8 @@ def register(app: typer.Typer) -> None:
         ] = None,
     ) -> View:
         """Write a digest for reviewers: what is new, what waits, what conflicts."""
-        from memory_assets.pipeline.digest import make_digest
         from memory_assets.domain.visibility import Principal
+        from memory_assets.pipeline.digest import make_digest
         from memory_assets.pipeline.review_state import ReviewState
         from memory_assets.pipeline.tenants import require_tenant
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 import typer
 
 from memory_assets.cli.app import build
+from memory_assets.cli.docs_reference import events_page, tables_page
 from memory_assets.cli.failures import INTERRUPTED, PIPE_CLOSED
 from memory_assets.domain.tenants import FIELDS, Retention, TenantSettings
 from memory_assets.errors import MemoryAssetsError
@@ -136,7 +137,7 @@ def errors_page() -> str:
         _row(("5", "another process is publishing, or has just published")),
         _row(("6", "a check refused the new generation")),
         _row(("7", "an error of the embedding model")),
-        _row((str(INTERRUPTED), "interrupted from the keyboard; run again to go on")),
+        _row((str(INTERRUPTED), "interrupted by Control-C or SIGTERM; run again to go on")),
         _row((str(PIPE_CLOSED), "whoever read the output has closed the pipe")),
     ]
     return "\n".join(lines) + "\n"
@@ -147,6 +148,8 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "settings.md": settings_page,
     "tenants.md": tenants_page,
     "errors.md": errors_page,
+    "events.md": events_page,
+    "tables.md": tables_page,
 }
 
 

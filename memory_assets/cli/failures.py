@@ -12,7 +12,7 @@ from typing import Final
 from memory_assets.errors import MemoryAssetsError
 
 INTERRUPTED: Final = 130
-"""128 + SIGINT, as shells count."""
+"""128 + SIGINT, as shells count; SIGTERM ends a command in the same way."""
 PIPE_CLOSED: Final = 141
 """128 + SIGPIPE: whoever read our output has gone, which is no error of ours."""
 

@@ -28,9 +28,7 @@ def register(group: typer.Typer) -> None:
     @command(group, "add", writes=True)
     def add(
         run: Run,
-        subject: Annotated[
-            str, typer.Option("--subject", metavar="TEXT", help="The concept.")
-        ],
+        subject: Annotated[str, typer.Option("--subject", metavar="TEXT", help="The concept.")],
         detail: Annotated[
             str, typer.Option("--detail", metavar="TEXT", help="Its definition, as Markdown.")
         ],

@@ -247,8 +247,8 @@ def _earned(out: Console, found: MergePlan) -> None:
     point = found.calibrations[0].point
     if point.threshold is None:
         out.print(
-            f"Equal texts apart, nothing merges by itself yet: {point.labels} reviewed pairs passed "
-            f"every guard, precision at least {point.lower:.3f}, needed {point.target:g}."
+            f"Equal texts apart, nothing merges by itself yet: {point.labels} reviewed pairs "
+            f"passed every guard, precision at least {point.lower:.3f}, needed {point.target:g}."
         )
     else:
         out.print(f"Merges by itself from cosine {point.threshold:.4f} ({point.labels} labels).")

@@ -38,6 +38,7 @@ MemoryId = Annotated[str, typer.Argument(metavar="MEMORY", help="The memory, suc
 def register(app: typer.Typer) -> None:
     """Adds the group of commands."""
     registry = group(app, "registry", "Look at the published registry of a tenant.")
+    manual.register(registry)
 
     @command(registry, "list", lists=True)
     def list_(

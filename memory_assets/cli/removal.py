@@ -93,9 +93,7 @@ def _register_legacy(app: typer.Typer) -> None:
             data = {**plan.to_dict(), "applied": False}
             return View(data, lambda out: _cleanup(out, plan, ()))
         if not by:
-            raise UsageError(
-                "Nobody is named for the receipt.", remedy="add --by NAME to --apply."
-            )
+            raise UsageError("Nobody is named for the receipt.", remedy="add --by NAME to --apply.")
         done = clean_up(run.workspace, plan, now=run.now, by=f"reviewer {by}")
         data = {**done.to_dict(), "applied": True}
         return View(data, lambda out: _cleanup(out, plan, done.receipts))

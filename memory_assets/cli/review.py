@@ -18,6 +18,7 @@ from memory_assets.cli.review_verdicts import Session
 if TYPE_CHECKING:
     from rich.console import Console
 
+
 class WalkByDefault(TyperGroup):
     """The group alone means its command ``walk``; options of that command may follow."""
 
@@ -46,6 +47,7 @@ def register(app: typer.Typer) -> None:
         help="Decide what becomes memory: candidates and proposals, without a cap. Alone it walks "
         "through everything that waits.",
         cls=WalkByDefault,
+        rich_markup_mode=None,
     )
     app.add_typer(group, name="review")
     review_walk.register(group)

@@ -225,5 +225,3 @@ def _decided(out: Console, found: Decided) -> None:
         out.print(text(f"note: {note}"))
     if any(line.verdict in ("accept", "duplicate_of", "decline") for line in found.recorded):
         out.print("The next run applies this: memory-assets nightly")
-
-

@@ -10,6 +10,7 @@ from memory_assets.cli import evaluate, mcp, use
 from memory_assets.cli.acting import ActingUser, OwnClients, PersonaName, principal
 from memory_assets.cli.command import Run, Tenant, command
 from memory_assets.cli.output import View, table, text
+from memory_assets.cli.registry import Tier
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +30,8 @@ def register(app: typer.Typer) -> None:
         tenant: Tenant = None,
         k: Annotated[int, typer.Option("-k", min=1, max=1000, help="At most so many hits.")] = 10,
         tier: Annotated[
-            str | None, typer.Option("--tier", help="Only core, recall or archival.")
+            Tier | None,
+            typer.Option("--tier", metavar="core|recall|archival", help="Only this tier."),
         ] = None,
         user: Annotated[
             str | None, typer.Option("--user", help="Only memories of this user's sessions.")
@@ -62,7 +64,7 @@ def register(app: typer.Typer) -> None:
             principal(tenant, persona, as_user, own_client),
             run.now,
             k=k,
-            tier=tier,
+            tier=tier.value if tier else None,
             user=user,
             client=client,
             session=session,

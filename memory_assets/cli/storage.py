@@ -120,9 +120,7 @@ def _register_backups(app: typer.Typer) -> None:
         from memory_assets.storage.backup import restore as copy_back
 
         with run.progress() as told:
-            made = copy_back(
-                source, run.workspace.home, progress=partial(told, "restoring files")
-            )
+            made = copy_back(source, run.workspace.home, progress=partial(told, "restoring files"))
         return View(made.to_dict(), lambda out: _copied(out, made, "Restored"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from memory_assets.defs import alerts, ledgers, nightly, registry, review, upkeep
+from memory_assets.defs import alerts, facts, ledgers, nightly, operations, registry, review, tiers, upkeep
 from memory_assets.defs.conventions import with_conventions
 from memory_assets.defs.resources import WorkspaceResource
 from memory_assets.settings import load_settings
@@ -17,14 +17,17 @@ defs = dg.Definitions(
             ledgers.session_ledgers,
             ledgers.ledger_events,
             ledgers.effective_decisions,
+            facts.extracted_facts,
             registry.candidate_memories,
             registry.publication,
             registry.session_markers,
             review.review_queue,
             registry.registry_views,
+            tiers.tier_assignments,
+            operations.night_metrics,
         ]
     ),
-    asset_checks=[upkeep.index_has_not_drifted],
+    asset_checks=[facts.personal_data, upkeep.index_has_not_drifted],
     jobs=[
         nightly.nightly_consolidation,
         upkeep.repair_index_job,

@@ -1,19 +1,33 @@
 """Assets of the first group: ledgers, their events, and the decisions in force."""
 
 import dagster as dg
+from pydantic import Field
 
 from memory_assets.defs.charts import night_by_night
 from memory_assets.defs.columns import EVENTS_TO_DECISIONS, LEDGER_TO_EVENTS
 from memory_assets.defs.describe import recorded, table_metadata
 from memory_assets.defs.failures import as_failures
+from memory_assets.defs.logs import finished
 from memory_assets.defs.resources import WorkspaceResource
-from memory_assets.defs.stages import note
 from memory_assets.domain.checks import quarantine_ratio
 from memory_assets.domain.projections import LEDGER_ROWS
 from memory_assets.domain.schemas import DECISIONS, EVENTS
 
 GROUP = "ledgers"
 OWNERS = ["team:memory-assets"]
+
+
+
+class ChosenSessions(dg.Config):
+    """Which sessions a run takes in; everything that changed when nothing is chosen."""
+
+    tenants: list[str] = Field(default_factory=list, description="Tenants; empty: all.")
+    sessions: list[str] = Field(default_factory=list, description="tenant/session; empty: all.")
+    since: str = Field(
+        default="", description="First day, YYYY-MM-DD in UTC, of a session's first row."
+    )
+    until: str = Field(default="", description="Last day of a session's first row, included.")
+
 
 session_ledgers = dg.AssetSpec(
     "session_ledgers",
@@ -47,25 +61,27 @@ session_ledgers = dg.AssetSpec(
     ],
 )
 def ledger_events(
-    context: dg.AssetExecutionContext, workspace: WorkspaceResource
+    context: dg.AssetExecutionContext, workspace: WorkspaceResource, config: ChosenSessions
 ) -> dg.MaterializeResult:
     """Every accepted row of every ledger and companion file, strictly parsed.
 
     Only files that changed since the last night are opened. Refused lines go to quarantine with
-    file, line, reason and raw bytes, and never stop the others.
+    file, line, reason and raw bytes, and never stop the others. The run configuration may choose
+    tenants, sessions or days, for a backfill in pieces; the others wait.
     """
-    with as_failures():
+    from memory_assets.pipeline.selection import Selection
+
+    with as_failures(context):
         opened = workspace.open()
-        result = opened.ingest()
-    note(context.run.run_id, "ingest", result)
+        chosen = Selection.of(config.tenants, config.sessions, config.since, config.until)
+        result = opened.ingest(chosen=chosen.takes)
+    finished(context, opened, "ingest", result)
     ratio = quarantine_ratio(
         result.quarantined,
         result.events,
         warn_from=opened.settings.number("quarantine_warn_ratio"),
     )
     blocked = [f"{t}/{s}: {status}" for t, s, status, _ in result.problems]
-    for problem in result.problems:
-        context.log.warning("session %s/%s: %s: %s", *problem)
     for tenant, sessions in result.unknown_tenants.items():
         context.log.warning("tenant %s has no entry in tenants.toml: %d sessions", tenant, sessions)
     return dg.MaterializeResult(
@@ -124,9 +140,10 @@ def effective_decisions(
     Withdrawals, reopenings and rollbacks end decisions without deleting a row. Sessions whose rows
     did not change are not replayed.
     """
-    with as_failures():
-        result = workspace.open().decide()
-    note(context.run.run_id, "decide", result)
+    with as_failures(context):
+        opened = workspace.open()
+        result = opened.decide()
+    finished(context, opened, "decide", result)
     return dg.MaterializeResult(
         metadata=recorded(
             context,

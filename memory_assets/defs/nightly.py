@@ -25,6 +25,7 @@ nightly_consolidation = dg.define_asset_job(
     selection=dg.AssetSelection.assets(
         "ledger_events",
         "effective_decisions",
+        "extracted_facts",
         "candidate_memories",
         "memory_registry",
         "memory_embeddings",
@@ -33,6 +34,8 @@ nightly_consolidation = dg.define_asset_job(
         "session_markers",
         "review_queue",
         "registry_views",
+        "tier_assignments",
+        "night_metrics",
     ),
     description="Ledgers → effective decisions → candidates → the next generation of registry and "
     "index → markers. Can be repeated at any time; a night without changes publishes nothing.",

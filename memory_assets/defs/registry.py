@@ -13,10 +13,12 @@ from memory_assets.defs.columns import (
     TO_INDEX,
 )
 from memory_assets.defs.describe import recorded, table_metadata
+from memory_assets.defs.embedding import embedding_metadata
+from memory_assets.defs.facts import extracted_facts
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.ledgers import OWNERS, effective_decisions
+from memory_assets.defs.logs import finished
 from memory_assets.defs.resources import WorkspaceResource, now
-from memory_assets.defs.stages import note
 from memory_assets.domain.checks import BLOCKING_CHECKS, CheckResult, vectors_complete
 from memory_assets.domain.projections import INDEX_ROWS, LEDGER_ROWS, VECTORS
 from memory_assets.domain.schemas import CANDIDATES, DECISIONS, MEMORIES
@@ -31,7 +33,7 @@ _CHECKED_ASSET = "published_generation"
 
 
 @dg.asset(
-    deps=[effective_decisions],
+    deps=[effective_decisions, extracted_facts],
     group_name=GROUP,
     owners=OWNERS,
     kinds={"python", "polars", "parquet"},
@@ -47,9 +49,10 @@ def candidate_memories(
     Left out, with their reasons counted: decisions no longer in force, schema choices in disguise,
     open sessions, and everything that has a verdict already.
     """
-    with as_failures():
-        result = workspace.open().derive_candidates(now=now())
-    note(context.run.run_id, "candidates", result)
+    with as_failures(context):
+        opened = workspace.open()
+        result = opened.derive_candidates(now=now())
+    finished(context, opened, "candidates", result)
     return dg.MaterializeResult(
         metadata=recorded(
             context,
@@ -74,7 +77,7 @@ def candidate_memories(
     specs=[
         dg.AssetSpec(
             "memory_registry",
-            deps=[candidate_memories, effective_decisions],
+            deps=[candidate_memories, effective_decisions, extracted_facts],
             group_name=GROUP,
             owners=OWNERS,
             kinds={"parquet", "polars"},
@@ -141,13 +144,14 @@ def publication(
 ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
     """Write, audit, publish: one operation under one lock that cannot be run in part."""
     try:
-        with as_failures():
-            result = workspace.open().publish(run_id=context.run.run_id, now=now())
+        with as_failures(context):
+            opened = workspace.open()
+            result = opened.publish(run_id=context.run.run_id, now=now())
     except dg.Failure as failure:
         if isinstance(failure.__cause__, ChecksFailed):
             yield from (_check_result(c) for c in failure.__cause__.results)
         raise
-    note(context.run.run_id, "publish", result)
+    finished(context, opened, "publish", result)
     for asset, counts in _counts(context, result).items():
         yield dg.MaterializeResult(asset_key=asset, metadata=recorded(context, asset, counts))
     yield from (_check_result(c) for c in result.checks or _unchanged())
@@ -177,6 +181,7 @@ def _counts(
             **(result.embedding.to_metadata() if result.embedding else {}),
             "dagster/row_count": result.memories - result.pending,
             "pending_vectors": result.pending,
+            **embedding_metadata(result),
         },
         "memory_index": {
             **(result.index.to_metadata() if result.index else {}),
@@ -222,9 +227,10 @@ def session_markers(
 
     Only what is missing is appended, after publication, so a crash can at worst delay a marker.
     """
-    with as_failures():
-        result = workspace.open().mark(now=now())
-        note(context.run.run_id, "markers", result)
+    with as_failures(context):
+        opened = workspace.open()
+        result = opened.mark(now=now())
+        finished(context, opened, "markers", result)
         result.raise_if_owed()
     return dg.MaterializeResult(metadata=result.to_metadata())
 

@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 _STAGE_OF_STEP: Final = {
     "ledger_events": "ingest",
     "effective_decisions": "decide",
+    "extracted_facts": "extract",
     "candidate_memories": "candidates",
     "publication": "publish",
     "session_markers": "markers",
     "review_queue": "queue",
     "registry_views": "views",
+    "night_metrics": "metrics",
+    "tier_assignments": "tiers",
 }
 
 
@@ -52,6 +55,7 @@ def run_nightly(workspace: Workspace) -> NightReport:
         publish=parts["publish"],
         markers=parts["markers"],
         seconds={**_step_seconds(result), "all": round(time.perf_counter() - began, 3)},
+        extract=parts.get("extract"),
     )
 
 
@@ -76,6 +80,7 @@ def _execute(
     workspace: Workspace, instance: DagsterInstance, run_id: str
 ) -> ExecuteInProcessResult:
     import dagster as dg
+    from dagster._core.errors import DagsterExecutionInterruptedError
 
     from memory_assets.defs.assemble import defs
 
@@ -97,6 +102,9 @@ def _execute(
                 },
             },
         )
+    except DagsterExecutionInterruptedError:
+        # Dagster's own kind of interrupt; the command line knows the one of the language.
+        raise KeyboardInterrupt from None
     except dg.Failure as failure:
         cause = failure.__cause__
         if isinstance(cause, MemoryAssetsError):

@@ -22,6 +22,11 @@ def note(run_id: str, stage: str, result: Any) -> None:
         _announced[run_id][stage] = result
 
 
+def is_announced(run_id: str) -> bool:
+    """Whether this very process started the run and reports its end to a person."""
+    return run_id in _announced
+
+
 def collect(run_id: str) -> dict[str, Any]:
     """The results of an announced run, and forgets them."""
     return _announced.pop(run_id, {})

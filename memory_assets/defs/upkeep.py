@@ -87,4 +87,3 @@ def remove_legacy(
 def legacy_cleanup_job() -> None:
     """The job of one op."""
     remove_legacy()
-

@@ -19,6 +19,17 @@ CorroborationKind = Literal["equal", "reuse", "duplicate"]
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """The match on which a corroboration by rule rests."""
+
+    cosine: float | None
+    space_id: str | None
+    guards: str | None
+    """JSON of the guard verdicts."""
+    rule_version: str
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
     """One decision that somebody, or the tenant's policy, accepted."""
 
@@ -27,8 +38,10 @@ class Accepted:
     origin: Literal["reviewed", "edited", "automatic", "extracted", "manual", "imported"]
     verdict_by: str
     duplicate_of: str | None = None
-    """The memory that the reviewer named as its equal."""
+    """The memory that the reviewer, or a proven rule, named as its equal."""
     edited_from: str | None = None
+    evidence: Evidence | None = None
+    """Why the rule took it for a duplicate; None when a person named it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +146,8 @@ def _existing(
     survivors: Mapping[tuple[str, str], str],
 ) -> tuple[str | None, CorroborationKind]:
     tenant = item.row["tenant_id"]
-    if item.duplicate_of is not None:
+    by_rule = item.evidence is not None
+    if item.duplicate_of is not None and (not by_rule or (tenant, item.duplicate_of) in survivors):
         return survivors.get((tenant, item.duplicate_of), item.duplicate_of), "duplicate"
     equal = by_content.get(content)
     if equal is None:
@@ -165,6 +179,9 @@ def _corroboration(
     item: Accepted, target: str, kind: CorroborationKind, generation: int
 ) -> dict[str, Any]:
     row = item.row
+    found = item.evidence or Evidence(
+        None, None, None, RULE_VERSION if kind != "duplicate" else "reviewer"
+    )
     copied = (
         "tenant_id session_id decision_seq fact_no decided_at type subject detail rationale "
         "question_context tables concepts content_sha256"
@@ -174,10 +191,10 @@ def _corroboration(
         "memory_id": target,
         "kind": kind,
         "generation": generation,
-        "cosine": None,
-        "space_id": None,
-        "guards": None,
-        "rule_version": RULE_VERSION if kind != "duplicate" else "reviewer",
+        "cosine": found.cosine,
+        "space_id": found.space_id,
+        "guards": found.guards,
+        "rule_version": found.rule_version,
         "verdict_by": item.verdict_by,
     }
 

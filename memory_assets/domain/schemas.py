@@ -206,6 +206,21 @@ EXTRACTED: Final = TableSpec(
     (*_SESSION, _INGEST),
 )
 
+NEAR_DUPLICATES: Final = TableSpec(
+    "near_duplicates",
+    "How a decision that the automatic policy would accept stands to the memory nearest to it.",
+    (
+        *_PROMOTION_KEY,
+        Column("content_sha256", pl.String, "Hash of the content that was judged."),
+        Column("outcome", pl.String, "corroborate, or review."),
+        Column("memory_id", pl.String, "The memory."),
+        Column("cosine", pl.Float64, "Raw cosine to the memory, when one was computed.", True),
+        Column("space_id", pl.String, "Embedding space of the cosine.", True),
+        Column("guards", pl.String, "JSON of guard verdicts, when guards ran.", True),
+        Column("rule_version", pl.String, "Version of the rule that settled it."),
+    ),
+)
+
 CANDIDATES: Final = TableSpec(
     "candidates",
     "An effective clarification that waits for a reviewer.",
@@ -361,6 +376,7 @@ DERIVED_TABLES: Final = (
     FACTS,
     REFUSED_ANSWERS,
     EXTRACTED,
+    NEAR_DUPLICATES,
 )
 REGISTRY_TABLES: Final = (
     MEMORIES,

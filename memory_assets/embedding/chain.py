@@ -11,11 +11,14 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from memory_assets.domain.ports import Embedder, TextKind, Usage, VectorPart, Vectors
+import numpy as np
+import numpy.typing as npt
+
+from memory_assets.domain.ports import Embedder, TextKind, Usage, VectorPart
 from memory_assets.domain.spaces import EmbeddingSpace
 from memory_assets.embedding.base import BaseEmbedder
 from memory_assets.embedding.breaker import Breaker, BreakerState
@@ -27,6 +30,7 @@ from memory_assets.errors import (
 )
 
 Clock = Callable[[], float]
+VectorOfOne = npt.NDArray[np.float32]
 
 
 class GuardedEmbedder(BaseEmbedder):
@@ -155,7 +159,7 @@ class QueryVector:
     ``notes`` say, for each provider that did not serve, why; with any, the answer is degraded.
     """
 
-    vector: Vectors | None
+    vector: VectorOfOne | None
     embedder: GuardedEmbedder | None
     notes: tuple[str, ...]
 
@@ -222,22 +226,32 @@ class ProviderChain:
         )
 
     def embed_query(
-        self, text: str, *, recipe: str, spaces: Collection[str] | None = None
+        self,
+        text: str,
+        *,
+        recipe: str,
+        spaces: Collection[str] | None = None,
+        known: MutableMapping[tuple[str, str], VectorOfOne] | None = None,
     ) -> QueryVector:
         """The query's vector from the first provider that answers, never an error.
 
         Only the first provider and warm ones are asked, and only those whose space for ``recipe``
-        is among ``spaces`` (ids of the spaces that the index holds; None: all).
+        is among ``spaces`` (ids of the spaces that the index holds; None: all). ``known`` holds
+        vectors by space and text, and takes new ones in: what it has is not asked for again.
         """
+        memory = {} if known is None else known
         notes = []
         for member in self.with_space:
             try:
-                if spaces is not None and member.space(recipe).space_id not in spaces:
+                space_id = member.space(recipe).space_id
+                if spaces is not None and space_id not in spaces:
                     notes.append(f"{_spec(member)}: no space of it is in the index")
                     continue
-                return QueryVector(member.embed([text], kind="query")[0], member, tuple(notes))
+                if (space_id, text) not in memory:
+                    memory[space_id, text] = member.embed([text], kind="query")[0]
+                return QueryVector(memory[space_id, text], member, tuple(notes))
             except EmbeddingError as error:
-                notes.append(f"{_spec(member)}: {error.what}")
+                notes.append(f"{_spec(member)}: {error.code}: {error.what}")
         return QueryVector(None, None, tuple(notes))
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ _ID: Final = ["tenant_id", "memory_id"]
 
 
 def accesses_of(registry: RegistryView, *, now: datetime) -> pl.DataFrame:
-    """tenant_id, memory_id, accesses, last_access, hot_accesses of memories that had any by ``now``.
+    """tenant_id, memory_id, accesses, last_access, hot_accesses of memories that had any so far.
 
     What is dated in the future does not count. Accesses of a superseded memory are its survivor's.
     """
@@ -42,7 +42,7 @@ def accesses_of(registry: RegistryView, *, now: datetime) -> pl.DataFrame:
 
 
 def active_with_accesses(registry: RegistryView, *, now: datetime) -> pl.DataFrame:
-    """The active memories with ``accesses``, ``last_access`` (null without) and ``hot_accesses``."""
+    """The active memories with ``accesses``, ``hot_accesses`` and ``last_access`` (null: none)."""
     return (
         registry.active()
         .join(accesses_of(registry, now=now), on=_ID, how="left", maintain_order="left")

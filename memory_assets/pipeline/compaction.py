@@ -21,15 +21,16 @@ def compacted(
     *,
     live: pl.DataFrame | None = None,
     label: str,
+    max_parts: int = MAX_PARTS,
 ) -> list[Part]:
     """The same table in fewer parts, without the rows of readings that a newer one replaced.
 
     ``live`` holds the readings that count (tenant_id, session_id, ingest_no); without it every row
     does, and rows and their order stay as they are. Nothing happens until there are more than
-    MAX_PARTS parts; then all but a large first one are folded together, so that the cost of folding
+    ``max_parts`` parts; then all but a large first one are folded together, so that the cost of folding
     stays proportional to what was added.
     """
-    if len(parts) <= MAX_PARTS:
+    if len(parts) <= max_parts:
         return list(parts)
     tail_bytes = sum(p.bytes for p in parts[1:])
     keep_first = parts[0].bytes > 4 * tail_bytes

@@ -13,8 +13,8 @@ import polars as pl
 from memory_assets.domain.events import REUSABLE_TYPES
 from memory_assets.domain.keys import content_sha256, duplicate_key
 from memory_assets.domain.manual import is_manual
-from memory_assets.domain.promotion import Accepted
-from memory_assets.domain.schemas import PROMOTION_KEY
+from memory_assets.domain.promotion import Accepted, Evidence
+from memory_assets.domain.schemas import NEAR_DUPLICATES, PROMOTION_KEY
 from memory_assets.pipeline.personal import hold_personal
 from memory_assets.pipeline.registry_view import RegistryView
 from memory_assets.pipeline.review_apply import Overridden, apply_reviews
@@ -75,20 +75,23 @@ def assess(
     idle_close: timedelta | None = None,
     names_of: NamesOf = no_names,
     client_names: Callable[[str], Sequence[str]] = lambda _: (),
+    near: pl.DataFrame | None = None,
 ) -> Assessment:
     """The route of every clarification, from tables alone: no event is remembered between runs.
 
     Accepted are: a ``memory_promoted`` marker in force, an accept in the review file (it overrides
     the marker), or the tenant's automatic policy. A session with refused lines, a decision that
     cites a memory but says something else, and one that holds personal data need the reviewer's own
-    word (fail closed).
+    word (fail closed). ``near`` holds what is known of near duplicates (``near_duplicates``): it
+    settles, or holds for a reviewer, only what the policy would accept.
     """
     rows = _with_sessions(decisions, sessions, now, idle_close)
     rows = _with_registry(rows, registry)
     applied = apply_reviews(rows, reviews, registry, now=now, names_of=names_of)
     rows = rows.join(applied.verdicts, on=PROMOTION_KEY, how="left")
     rows = rows.with_columns(_automatic(rows, is_automatic))
-    routes = hold_personal(hold_back(_routed(rows), names_of), client_names).sort(
+    routes = hold_personal(hold_back(_routed(rows), names_of), client_names)
+    routes = _with_near(routes, NEAR_DUPLICATES.empty() if near is None else near).sort(
         *_SESSION, pl.col("decision_seq") < 0, pl.col("decision_seq").abs(), "fact_no"
     )
     accepted = tuple(
@@ -96,6 +99,26 @@ def assess(
         for row in routes.filter(pl.col("route").is_in(["accepted", "automatic"])).to_dicts()
     )
     return Assessment(routes, accepted, applied.refused, applied.overridden)
+
+
+def _with_near(routes: pl.DataFrame, near: pl.DataFrame) -> pl.DataFrame:
+    """Adds near_memory, near_cosine, near_space, near_guards, near_rule to automatic rows."""
+    verdicts = near.select(
+        *PROMOTION_KEY,
+        "content_sha256",
+        pl.col("outcome").alias("near_outcome"),
+        pl.col("memory_id").alias("near_memory"),
+        pl.col("cosine").alias("near_cosine"),
+        pl.col("space_id").alias("near_space"),
+        pl.col("guards").alias("near_guards"),
+        pl.col("rule_version").alias("near_rule"),
+        pl.lit("automatic").alias("route"),
+    )
+    on = [*PROMOTION_KEY, "content_sha256", "route"]
+    held = pl.col("near_outcome") == "review"
+    return routes.join(verdicts, on=on, how="left", maintain_order="left").with_columns(
+        pl.when(held).then(pl.lit("review")).otherwise("route").alias("route")
+    )
 
 
 def is_finished(now: datetime, idle_close: timedelta | None) -> pl.Expr:
@@ -191,7 +214,13 @@ def _origin(row: dict[str, Any]) -> Literal["extracted", "manual", "reviewed"]:
 def _accepted(row: dict[str, Any]) -> Accepted:
     origin = _origin(row)
     if row["route"] == "automatic":
-        return Accepted(row, "automatic" if origin == "reviewed" else origin, "policy")
+        kind = "automatic" if origin == "reviewed" else origin
+        if row["near_memory"] is None:
+            return Accepted(row, kind, "policy")
+        found = Evidence(
+            row["near_cosine"], row["near_space"], row["near_guards"], row["near_rule"]
+        )
+        return Accepted(row, kind, "policy", duplicate_of=row["near_memory"], evidence=found)
     if row["review_verdict"] is None:
         ref = row["verdict_by"]
         return Accepted(row, origin, f"marker {'seq' if ref > 0 else 'm'}:{abs(ref)}")

@@ -1,4 +1,4 @@
-"""A digest for reviewers: what is new, what waits, what conflicts. Markdown, and HTML made of it."""
+"""A digest for reviewers: what is new, what waits, what conflicts; as Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ class Digest:
         yield from _section(
             "Conflicts and proposals", len(self.conflicts), map(_waiting, self.conflicts)
         )
-        yield from _section("Waiting for a reviewer", len(self.waiting), map(_waiting, self.waiting))
+        waiting = map(_waiting, self.waiting)
+        yield from _section("Waiting for a reviewer", len(self.waiting), waiting)
         if self.oldest:
             yield from ("", f"The oldest waits since {self.oldest[:10]}.")
         if self.refused_lines:
@@ -148,9 +149,7 @@ def _readable(state: ReviewState, rule: Rule, tenant_id: str) -> pl.DataFrame:
     return rows.filter(pl.Series(kept, dtype=pl.Boolean))
 
 
-def _new(
-    state: ReviewState, rule: Rule, tenant_id: str, first: int
-) -> Iterator[dict[str, Any]]:
+def _new(state: ReviewState, rule: Rule, tenant_id: str, first: int) -> Iterator[dict[str, Any]]:
     rows = _readable(state, rule, tenant_id).filter(pl.col("promoted_generation") >= first)
     columns = ["memory_id", "subject", "detail", "origin", "verdict_by", "session_id", "status"]
     yield from rows.select(columns).to_dicts()
@@ -227,9 +226,7 @@ def _plain(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
-def digests_of(
-    state: ReviewState, tenants: Sequence[str], since: datetime | None
-) -> list[Digest]:
+def digests_of(state: ReviewState, tenants: Sequence[str], since: datetime | None) -> list[Digest]:
     """A digest per tenant as its administrator sees it; for local use."""
     return [make_digest(state, Principal.local(t), t, since=since) for t in tenants]
 

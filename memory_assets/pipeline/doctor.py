@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from memory_assets.errors import MemoryAssetsError, SettingsError
-from memory_assets.pipeline import doctor_home, doctor_machine
+from memory_assets.pipeline import doctor_home, doctor_machine, doctor_models
 from memory_assets.pipeline.findings import Finding, error
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.settings import SETTINGS, Setting
@@ -34,7 +34,7 @@ class Examination:
 AREAS: Final[Mapping[str, Callable[[Examination], Iterator[Finding]]]] = {
     "environment": lambda e: doctor_machine.environment(e.workspace.home.root),
     "settings": lambda e: doctor_machine.settings(e.workspace.settings),
-    "model": lambda e: doctor_machine.model(e.workspace, deep=e.deep),
+    "model": lambda e: doctor_models.models(e.workspace, deep=e.deep),
     "storage": lambda e: doctor_home.storage(e.workspace),
     "locks": lambda e: doctor_home.locks(e.workspace.home),
     "drift": lambda e: doctor_home.drift(e.workspace, now=e.now),

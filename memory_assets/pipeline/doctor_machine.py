@@ -10,10 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from memory_assets.domain.spaces import SEARCH_RECIPE
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.pipeline.findings import Finding, error, info, ok, warning
-from memory_assets.pipeline.workspace import Workspace
 from memory_assets.settings import Settings
 
 PACKAGES: Final = (
@@ -28,7 +26,6 @@ PACKAGES: Final = (
 LOW_DISK_BYTES: Final = 1_000_000_000
 NO_DISK_BYTES: Final = 100_000_000
 _WEIGHTS: Final = ("weight_cosine", "weight_text", "weight_recency", "weight_access")
-_PROBE: Final = "A text to see whether the model answers."
 
 
 def environment(home: Path | None) -> Iterator[Finding]:
@@ -98,39 +95,6 @@ def _ledgers(found: Settings) -> Finding:
             "move it out of there and name it with --home.",
         )
     return ok("ledgers", f"{ledgers} ({found.origins['ledgers']})")
-
-
-def model(workspace: Workspace, *, deep: bool) -> Iterator[Finding]:
-    """Whether the embedding model is there, and whether the published index was made with it."""
-    spec = workspace.embedding_spec
-    kind, _, name = spec.partition(":")
-    if kind == "packaged" and not _is_installed(name):
-        yield error(
-            "model",
-            f"{spec} is not installed on this machine",
-            "install its package, or name another model in the setting `embedding`.",
-        )
-        return
-    space = workspace.embedder.space(SEARCH_RECIPE)
-    if deep:
-        vectors = workspace.embedder.embed([_PROBE], kind="query")
-        yield ok("model", f"{spec} answers with {vectors.shape[1]} dimensions")
-    else:
-        yield ok("model", f"{spec}, {space.dimension} dimensions; --deep also loads it")
-    served = workspace.generations.current()[0].serving
-    if served is not None and served.space != space:
-        yield warning(
-            "embedding-space",
-            f"the published index was made with {served.space.provider}:{served.space.model}; the "
-            "next night builds a new one, and the old one serves until then",
-            "memory-assets nightly",
-        )
-
-
-def _is_installed(name: str) -> bool:
-    from memory_assets.embedding.packaged import is_installed, packaged_models
-
-    return name not in packaged_models() or is_installed(name)
 
 
 def is_writable(folder: Path) -> bool:

@@ -133,17 +133,17 @@ def _ranks(
     if -1 in slots:
         return None
     legs: dict[str, Floats] = {
-        "vector": np.nan_to_num(scores.cosine, nan=-1.0),
-        "text": scores.bm25,
+        "vector": scores.cosine,
+        "text": np.where(scores.bm25 > 0, scores.bm25, np.nan),
         "hybrid": scores.scores(),
     }
     return {leg: [_rank(values, slot) for slot in slots] for leg, values in legs.items()}
 
 
 def _rank(values: Floats, slot: int) -> int | None:
-    """Place of a slot, older memories first among equals; None for a text that shares no word."""
+    """Place of a slot, older memories first among equals; None where the leg did not find it."""
     own = values[slot]
-    if own == 0:
+    if np.isnan(own):
         return None
     return int(np.count_nonzero(values > own) + np.count_nonzero(values[:slot] == own)) + 1
 

@@ -48,6 +48,8 @@ class IngestResult:
     """(tenant_id, session_id, status, message) of every session that is blocked."""
     unknown_tenants: dict[str, int] = field(default_factory=dict)
     """Folders without an enabled entry in tenants.toml: reported, not consolidated."""
+    not_chosen: int = 0
+    """Sessions that may have changed and that the run's selection leaves for later."""
 
     def to_metadata(self) -> dict[str, Any]:
         """Counts for the run's metadata; no content."""
@@ -62,6 +64,7 @@ class IngestResult:
             "fail_closed_sessions": self.fail_closed,
             "blocked_sessions": len(self.problems),
             "unknown_tenants": len(self.unknown_tenants),
+            "sessions_not_chosen": self.not_chosen,
         }
 
 
@@ -82,6 +85,7 @@ def ingest(
     *,
     is_known_tenant: Callable[[str], bool] = lambda _: True,
     buried: pl.DataFrame | None = None,
+    chosen: Callable[[SessionFiles], bool] = lambda _: True,
     progress: Progress | None = None,
 ) -> IngestResult:
     """Events, quarantine and watermarks brought up to date with the ledgers; one commit.
@@ -89,7 +93,8 @@ def ingest(
     A session is opened only when the signature of one of its files changed, and counts as changed
     only when its rows did. A session that broke the append-only rule, vanished or cannot be read
     keeps its earlier rows, is blocked from promotion, and never stops the others. Rows under a
-    ``buried`` promotion key are kept without their content, whatever the ledger still says.
+    ``buried`` promotion key are kept without their content, whatever the ledger still says. A
+    session that is not ``chosen`` is not opened and keeps its watermark: it waits.
 
     Raises:
         UsageError: the ledgers folder does not exist.
@@ -104,7 +109,8 @@ def ingest(
     before = derived.read(GROUP, SESSIONS)
     seen = _signatures(before)
     reading = _Reading(int(derived.info(GROUP).get("ingest_no", 0)) + 1, ledgers)
-    to_read = [f for k, f in files_by_key.items() if _may_have_changed(seen.get(k), f)]
+    waiting = [f for k, f in files_by_key.items() if _may_have_changed(seen.get(k), f)]
+    to_read = [f for f in waiting if chosen(f)]
     known = _rows_of(before, [f.key for f in to_read])
     touched: dict[Key, Row] = {}
     for done, files in enumerate(to_read, 1):
@@ -122,7 +128,8 @@ def ingest(
         _commit(derived, sessions, reading, buried)
     result = _result(sessions, reading, len(files_by_key), len(to_read), unknown)
     also = tuple((p.tenant_id, p.name, "unreadable", p.message) for p in noted)
-    return replace(result, problems=(*result.problems, *also))
+    left = len(waiting) - len(to_read)
+    return replace(result, problems=(*result.problems, *also), not_chosen=left)
 
 
 def current_events(derived: DerivedTables, sessions: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 _CODE: Final = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
+_SPECIAL: Final = re.compile(r"([\\`*_\[\]<>|~&])")
 
 
 def render(text: str) -> str:
@@ -18,7 +18,7 @@ def render(text: str) -> str:
 
     Raw HTML stays visible as text. Images are left out: one would tell its server who reads what.
     """
-    return _renderer().render(text)
+    return str(_renderer().render(text))
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -49,8 +50,11 @@ from memory_assets.pipeline.merge_ray import runner
 from memory_assets.pipeline.merge_space import space_floor
 from memory_assets.pipeline.registry_view import RegistryView
 from memory_assets.pipeline.workspace import Workspace
+from memory_assets.storage.home import Home
 from memory_assets.storage.intents import append_intents, read_intents
+from memory_assets.storage.locks import exclusive
 from memory_assets.storage.pair_log import append_pair_reviews, read_pair_log
+from memory_assets.storage.parts import DerivedTables
 
 RULE: Final = f"rule merge {RULE_VERSION}"
 Told = Callable[[str, int, int], None]
@@ -106,6 +110,14 @@ class MergeChange:
         }
 
 
+def merge_tables(home: Home) -> DerivedTables:
+    """The tables of the merge: rebuilt by the next plan, so the folder may be deleted.
+
+    They have a folder of their own, since a long search must not hold up the night's tables.
+    """
+    return DerivedTables(home.root / "merge")
+
+
 class SemanticMerge:
     """The merge of one installation; open for the length of one command or run."""
 
@@ -113,7 +125,7 @@ class SemanticMerge:
         self.workspace = workspace
         self.told: Told = told or (lambda what, done, total: None)
         self.home = workspace.home
-        self.derived = workspace.derived
+        self.derived = merge_tables(self.home)
         self.current = workspace.generations.current()[0]
         self.registry: RegistryView = workspace.registry()
         self._replaced = self._replacements()
@@ -142,15 +154,16 @@ class SemanticMerge:
             self.derived,
             self.workspace.embedder,
             self.workspace.cache,
-            run=runner(settings.values.get("merge_ray", "")),
+            run=runner(settings.text("merge_ray")),
             progress=lambda done, all_: self.told("comparing", done, all_),
         )
-        return work.update(self.registry, tuple(tenants), full=full)
+        with self._working("searching for duplicates"):
+            return work.update(self.registry, tuple(tenants), full=full)
 
     def calibrate(self, tenants: Sequence[str]) -> tuple[TenantCalibration, ...]:
         """What reviewed pairs have earned, per tenant; written to the calibration table."""
         verdicts = self.verdicts()
-        target = float(self.workspace.settings.values.get("merge_precision", "0.95"))
+        target = self.workspace.settings.number("merge_precision")
         found = tuple(
             calibrate_tenant(
                 self.registry,
@@ -162,7 +175,8 @@ class SemanticMerge:
             )
             for tenant in tenants
         )
-        commit_calibrations(self.derived, found)
+        with self._working("calibrating"):
+            commit_calibrations(self.derived, found)
         return found
 
     def propose(self, tenants: Sequence[str]) -> tuple[ProposeResult, ...]:
@@ -184,7 +198,8 @@ class SemanticMerge:
                     total=total,
                 )
             )
-        commit_proposals(self.derived, found, self.space_id)
+        with self._working("proposing merges"):
+            commit_proposals(self.derived, found, self.space_id)
         return tuple(found)
 
     def plan(self, tenants: Sequence[str], *, full: bool = True) -> MergePlan:
@@ -309,6 +324,9 @@ class SemanticMerge:
         active = self.active(tenant_id)["memory_id"].to_list()
         table = read_proposals(self.derived, tenant_id)
         return table.filter(pl.col("members").list.eval(pl.element().is_in(active)).list.all())
+
+    def _working(self, purpose: str) -> AbstractContextManager[None]:
+        return exclusive(self.home.root / "locks" / "merge.lock", purpose=purpose, wait=True)
 
     def _apply(self, tenant_id: str, now: datetime) -> MergeChange:
         earned = self.proposals(tenant_id).filter(pl.col("route") == "auto")

@@ -47,10 +47,10 @@ def merge_report(merge: SemanticMerge, tenant_id: str, *, now: datetime, limit: 
     calibration = next(iter(merge.calibrate([tenant_id])))
     views = proposal_views(merge, tenant_id, limit=limit)
     total = merge.proposals(tenant_id).height
+    when = f"Generation {merge.registry.generation}, {now.isoformat(timespec='seconds')}"
     parts = [
         f"<h1>Semantic merge: {escape(tenant_id)}</h1>",
-        f"<p>Generation {merge.registry.generation}, {escape(now.isoformat(timespec='seconds'))}, "
-        f"rules {RULE_VERSION}. The survivor of a group: {', '.join(SURVIVOR_RULES)}.</p>",
+        f"<p>{when}, rules {RULE_VERSION}. Who stays: {', '.join(SURVIVOR_RULES)}.</p>",
         _counts(merge, tenant_id),
         _calibration(calibration),
         _replaced(merge, tenant_id),
@@ -139,7 +139,13 @@ def _calibration(found: TenantCalibration) -> str:
         for p in found.curve
     ]
     headers = ("threshold", "same", "different", "missed", "precision", "at least", "recall")
-    curve = curve_svg(found) + _table(headers, rows) if found.labels else ""
+    curve = ""
+    if found.labels:
+        curve = (
+            f"<figure>{curve_svg(found)}<figcaption>Every pair that no guard objects to, merged "
+            f"from a threshold on; {found.labels} reviewed pairs.</figcaption></figure>"
+            + _table(headers, rows)
+        )
     return (
         f"<h2>What review has earned</h2><p>{escape(earned)} {found.labels} reviewed pairs in all; "
         f"pairs are shown to people from cosine {found.floor:.3f}.</p>{curve}"
@@ -147,7 +153,7 @@ def _calibration(found: TenantCalibration) -> str:
 
 
 def curve_svg(found: TenantCalibration) -> str:
-    """Precision, its lower bound and recall over the threshold, as an inline picture."""
+    """Precision, its lower bound and recall over the threshold, as an SVG."""
     width, height, pad = 460, 220, 34
     low, high = found.curve[0].threshold, found.curve[-1].threshold
 
@@ -181,10 +187,8 @@ def curve_svg(found: TenantCalibration) -> str:
         f'<text x="4" y="{base}" font-size="12" fill="#888">0</text>'
     )
     return (
-        f'<figure><svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'role="img" aria-label="precision and recall over the threshold">{axes}{drawn}{legend}</svg>'
-        f"<figcaption>Every pair that no guard objects to, merged from a threshold on; "
-        f"{found.labels} reviewed pairs.</figcaption></figure>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'role="img" aria-label="precision and recall">{axes}{drawn}{legend}</svg>'
     )
 
 

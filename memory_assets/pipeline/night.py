@@ -23,7 +23,7 @@ NightProgress = Callable[[str, int, int], None]
 
 SHOWN_LINES: Final = 20
 """Refused lines that the report quotes; ``quarantine list`` has them all."""
-STEPS: Final = ("ingest", "decide", "extract", "candidates", "publish", "markers", "queue", "views")
+STEPS: Final = ("ingest", "decide", "extract", "candidates", "publish", "markers", "queue", "views", "tiers", "metrics")
 _T = TypeVar("_T")
 
 

@@ -89,9 +89,7 @@ def save_session(
         {
             "seq": candidate["decision_seq"],
             "ref": candidate["ref"],
-            "item_id": item_id(
-                preview.tenant_id, preview.session_id, candidate["decision_seq"]
-            ),
+            "item_id": item_id(preview.tenant_id, preview.session_id, candidate["decision_seq"]),
             "subject": candidate["subject"],
             "memory_id": None,
         }

@@ -13,21 +13,25 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
-from memory_assets.domain.checks import CheckResult, Staged, run_checks
+from memory_assets.domain.checks import (
+    CheckResult,
+    Staged,
+    index_equals_registry,
+    run_checks,
+)
 from memory_assets.domain.events import REUSABLE_TYPES
 from memory_assets.domain.intents import RefusedIntent
-from memory_assets.domain.ports import Embedder, Progress, VectorCache
+from memory_assets.domain.ports import Progress, VectorCache
 from memory_assets.domain.schemas import REGISTRY_TABLES, SESSIONS
-from memory_assets.domain.spaces import SEARCH_RECIPE
+from memory_assets.embedding.chain import ProviderChain, ProviderState
 from memory_assets.embedding.through_cache import EmbedStats
 from memory_assets.errors import ChecksFailed
 from memory_assets.pipeline import ingest
 from memory_assets.pipeline.access import new_uses
-from memory_assets.pipeline.calibrate import calibrate
 from memory_assets.pipeline.compaction import compacted
 from memory_assets.pipeline.consolidate import Assessment, assess
 from memory_assets.pipeline.decide import SchemaRules, current_decisions
@@ -38,8 +42,15 @@ from memory_assets.pipeline.planning import Plan, plan_generation
 from memory_assets.pipeline.registry_view import RegistryView
 from memory_assets.pipeline.removal import forget_texts, scrub
 from memory_assets.pipeline.review_filter import names_reader
+from memory_assets.pipeline.settle import near_duplicates
+from memory_assets.pipeline.space_set import Move, Opener, SpaceSet
 from memory_assets.storage.failpoints import reached
-from memory_assets.storage.generations import Generation, GenerationStore, Snapshot
+from memory_assets.storage.generations import (
+    Generation,
+    GenerationStore,
+    MigrationNote,
+    Snapshot,
+)
 from memory_assets.storage.home import Home
 from memory_assets.storage.index import SyncResult
 from memory_assets.storage.intents import read_intents
@@ -48,6 +59,9 @@ from memory_assets.storage.parts import DerivedTables, Part
 from memory_assets.storage.recovery import Recovery, recover
 from memory_assets.storage.retention import Retention, apply_gc, plan_gc
 from memory_assets.storage.review_log import read_review_log
+
+MAX_REGISTRY_PARTS: Final = 4
+"""Every read of the registry opens all of them, each for about a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +101,14 @@ class PublishResult:
     """Memories that are gone from every file for good."""
     recovery: Recovery = field(default_factory=Recovery)
     """What an earlier run that stopped had left."""
+    spaces: tuple[dict[str, Any], ...] = ()
+    """Every embedding space with its role, rows and costs."""
+    providers: tuple[ProviderState, ...] = ()
+    """Every configured provider with its breaker and costs, at the end."""
+    building: str = ""
+    """The configured space, while it is incomplete and the one before it serves."""
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """By provider:model, the code of what kept it from embedding."""
 
     def to_metadata(self) -> dict[str, Any]:
         """Counts for the run's metadata; no content."""
@@ -111,7 +133,7 @@ class Publisher:
         self,
         home: Home,
         derived: DerivedTables,
-        embedder: Embedder,
+        chain: ProviderChain,
         cache: VectorCache,
         settings: PublishSettings,
         *,
@@ -119,16 +141,22 @@ class Publisher:
         now: datetime,
         progress: Progress | None = None,
         store: GenerationStore | None = None,
+        opener: Opener = lambda _: None,
+        move: Move | None = None,
+        migration: MigrationNote | None = None,
     ) -> None:
         self.home = home
         self.derived = derived
-        self.embedder = embedder
+        self.chain = chain
         self.cache = cache
         self.settings = settings
         self.run_id = run_id
         self.now = now
         self.progress = progress
         self.store = store or GenerationStore(home)
+        self.opener = opener
+        self.move = move
+        self.migration = migration
         self._seconds: dict[str, float] = {}
 
     def publish(self, *, rebuild_index: bool = False) -> PublishResult:
@@ -164,26 +192,38 @@ class Publisher:
             reached("publish.planned")
         with self._timed("embed"):
             anew = rebuild_index or plan.rewrites
-            stage = IndexStage.open(self.store, current, rows, self.embedder, anew=anew)
-            stage.embed(self.embedder, self.cache, self.progress)
+            spaces = SpaceSet(
+                self.store,
+                current,
+                rows,
+                self.chain,
+                self.cache,
+                self.now,
+                self.opener,
+                anew=anew,
+                move=self.move,
+                progress=self.progress,
+            )
+            spaces.embed()
             reached("publish.embedded")
-        served = current.serving
-        same_space = served is not None and served.space == self.embedder.space(SEARCH_RECIPE)
-        if plan.empty and same_space and not anew and not stage.differs:
-            return self._result(False, current, plan, active, stage, None, (), assessment, recovery)
+        same = spaces.unchanged and self.migration == current.migration
+        if plan.empty and same and not anew:
+            return self._result(
+                False, current, plan, active, spaces, None, (), assessment, recovery
+            )
         with self._timed("stage"):
             tables = self._stage_parts(current, plan)
             reached("publish.parts-staged")
         with self._timed("index"):
-            sync = stage.write(current.number + 1)
+            done = spaces.write(current.number + 1)
         with self._timed("check"):
-            checks = self._check(plan, active, stage, sync)
+            checks = self._check(plan, active, spaces, done)
             reached("publish.checked")
-        generation = self._next(current, plan, tables, stage, sync, active)
+        generation = self._next(current, plan, tables, spaces, done, active)
         with self._timed("commit"):
             self._commit(generation, tag, plan)
         return self._result(
-            True, generation, plan, active, stage, sync, checks, assessment, recovery
+            True, generation, plan, active, spaces, done[0], checks, assessment, recovery
         )
 
     def _recover(self, current: Generation) -> Recovery:
@@ -199,26 +239,27 @@ class Publisher:
         current: Generation,
         plan: Plan,
         tables: Mapping[str, tuple[Part, ...]],
-        stage: IndexStage,
-        sync: SyncResult,
+        spaces: SpaceSet,
+        done: Sequence[SyncResult],
         active: pl.DataFrame,
     ) -> Generation:
         number = current.number + 1
         with self._timed("calibrate"):
-            pinned = stage.index.pin(sync.version)
-            ranking = calibrate(pinned, active, self.embedder, self.cache)
+            ranking = spaces.ranking(done, active)
         return Generation(
             number=number,
             parent=current.number or None,
             published_at=self.now.isoformat(),
             run_id=self.run_id,
             tables=tables,
-            spaces=(stage.pin(sync),),
+            spaces=spaces.pinned(done),
             counters=plan.counters,
             counts={"memories": plan.after.memories.height, "active": active.height},
-            ranking={stage.index.space.space_id: ranking.to_dict()},
+            ranking=ranking,
             intents_through=plan.intents_through,
             floor=number if plan.rewrites else current.floor,
+            building=spaces.building,
+            migration=self.migration,
         )
 
     def _commit(self, generation: Generation, tag: str | None, plan: Plan) -> None:
@@ -256,7 +297,9 @@ class Publisher:
             elif spec.name in plan.new:
                 part = self.store.parts.write(spec, plan.new[spec.name], label)
                 parts = [*listed, *([part] if part else [])]
-                parts = compacted(self.store.parts, spec, parts, label=label)
+                parts = compacted(
+                    self.store.parts, spec, parts, label=label, max_parts=MAX_REGISTRY_PARTS
+                )
             else:
                 parts = list(listed)
             if parts:
@@ -264,20 +307,15 @@ class Publisher:
         return tables
 
     def _check(
-        self, plan: Plan, active: pl.DataFrame, stage: IndexStage, sync: SyncResult
+        self, plan: Plan, active: pl.DataFrame, spaces: SpaceSet, done: Sequence[SyncResult]
     ) -> tuple[CheckResult, ...]:
-        pinned = stage.index.pin(sync.version)
-        checks = run_checks(
-            Staged(
-                before=plan.comparable.memories,
-                after=plan.after.memories,
-                corroborations=plan.after.corroborations,
-                active=active,
-                index_keys=pinned.keys(),
-                wanted_keys=stage.target,
-                index_kinds=tuple(pinned.rows(["kind"])["kind"].unique().to_list()),
-            )
+        first, *others = (
+            self._staged(plan, active, stage, sync)
+            for stage, sync in zip(spaces.stages, done, strict=True)
         )
+        checks = run_checks(first)
+        wrong = [found for o in others if not (found := index_equals_registry(o)).passed]
+        checks = tuple(wrong[0] if wrong and c.name == wrong[0].name else c for c in checks)
         failed = [c for c in checks if not c.passed]
         if failed:
             what = "; ".join(f"{c.name}: {c.message} ({c.rows} rows)" for c in failed)
@@ -290,6 +328,20 @@ class Publisher:
             )
         return checks
 
+    def _staged(
+        self, plan: Plan, active: pl.DataFrame, stage: IndexStage, sync: SyncResult
+    ) -> Staged:
+        pinned = stage.index.pin(sync.version)
+        return Staged(
+            before=plan.comparable.memories,
+            after=plan.after.memories,
+            corroborations=plan.after.corroborations,
+            active=active,
+            index_keys=pinned.keys(),
+            wanted_keys=stage.target,
+            index_kinds=tuple(pinned.rows(["kind"])["kind"].unique().to_list()),
+        )
+
     def _languages(self, active: pl.DataFrame) -> dict[str, str]:
         return {t: self.settings.language(t) for t in active["tenant_id"].unique().to_list()}
 
@@ -299,7 +351,7 @@ class Publisher:
         generation: Generation,
         plan: Plan,
         active: pl.DataFrame,
-        stage: IndexStage,
+        spaces: SpaceSet,
         sync: SyncResult | None,
         checks: tuple[CheckResult, ...],
         assessment: Assessment,
@@ -314,10 +366,10 @@ class Publisher:
             new_memories=len(promotions.memories),
             corroborated=len(promotions.corroborations),
             by_origin=dict(origins),
-            embedded=stage.stats.computed if stage.stats else 0,
+            embedded=sum(stats.computed for stats in spaces.stats.values()),
             pending=generation.serving.pending if generation.serving else 0,
             index=sync,
-            embedding=stage.stats,
+            embedding=spaces.asked,
             checks=checks,
             assessment=assessment,
             seconds=self._seconds,
@@ -325,6 +377,10 @@ class Publisher:
             refused_intents=plan.refused,
             removed=len(plan.removed),
             recovery=recovery,
+            spaces=tuple(spaces.to_list()),
+            providers=tuple(self.chain.states()),
+            building=spaces.building,
+            problems=dict(spaces.problems),
         )
 
     def _timed(self, step: str) -> _Timer:
@@ -351,10 +407,12 @@ def assess_home(
     *,
     now: datetime,
     only_reviewed: bool = False,
+    settled: bool = True,
 ) -> Assessment:
     """Where every clarification stands, read from the tables of a home.
 
-    ``only_reviewed`` looks at those alone that the review file speaks of.
+    ``only_reviewed`` looks at those alone that the review file speaks of. Without ``settled`` the
+    verdicts on near duplicates are left aside.
     """
     sessions = derived.read(ingest.GROUP, SESSIONS)
     reviews = read_review_log(home.review_decisions)
@@ -373,4 +431,5 @@ def assess_home(
         idle_close=settings.idle_close,
         names_of=names_reader(derived, sessions, settings.rules_for),
         client_names=settings.client_names,
+        near=near_duplicates(derived) if settled else None,
     )

@@ -192,14 +192,13 @@ def tier_history(registry: RegistryView, tenant_id: str | None = None) -> pl.Dat
     """
     view = registry if tenant_id is None else registry.of_tenant(tenant_id)
     events = [
-        *((g, t, m, DEFAULT_TIER) for t, m, g in view.memories.select(*_ID, _BORN).iter_rows()),
-        *((g, t, m, tier) for t, m, g, tier in view.tiers.select(*_ID, "generation", "tier").iter_rows()),
-        *((g, t, m, None) for t, m, g in view.retirements.select(*_ID, "generation").iter_rows()),
-        *(
-            (g, t, m, "back" if undone else None)
-            for t, m, g, undone in view.supersessions.select(
-                *_ID, "generation", "retracted"
-            ).iter_rows()
+        *_rows(view.memories, _BORN, pl.lit(DEFAULT_TIER)),
+        *_rows(view.tiers, "generation", pl.col("tier")),
+        *_rows(view.retirements, "generation", pl.lit(None, pl.String)),
+        *_rows(
+            view.supersessions,
+            "generation",
+            pl.when("retracted").then(pl.lit("back")).otherwise(None),
         ),
     ]
     tiers: dict[Key, str] = {}
@@ -213,7 +212,6 @@ def tier_history(registry: RegistryView, tenant_id: str | None = None) -> pl.Dat
             gone.discard(key)
         else:
             tiers[key] = what
-        rows[generation] = ()
         counted = Counter(tier for k, tier in tiers.items() if k not in gone)
         rows[generation] = tuple(counted.get(tier, 0) for tier in TIERS)
     schema = dict.fromkeys(("generation", *TIERS), pl.Int64)
@@ -223,13 +221,22 @@ def tier_history(registry: RegistryView, tenant_id: str | None = None) -> pl.Dat
 _BORN: Final = "promoted_generation"
 
 
+def _rows(frame: pl.DataFrame, generation: str, what: pl.Expr) -> list[tuple[Any, ...]]:
+    return frame.select(generation, *_ID, what.alias("what")).rows()
+
+
 def _record(workspace: Workspace, intents: Sequence[AssignTier]) -> None:
     current = workspace.generations.current()[0].intents_through
-    waiting = {
-        (i.tenant_id, i.memory_id, i.tier)
-        for i in _tier_intents([r.intent for r in read_intents(workspace.home).after(current)])
-    }
-    fresh = [i for i in intents if (i.tenant_id, i.memory_id, i.tier) not in waiting]
+    pending = _tier_intents([r.intent for r in read_intents(workspace.home).after(current)])
+    waiting = {(i.tenant_id, i.memory_id, i.tier) for i in pending}
+    # A rule that spoke after an administrator, in the same publication, would overrule them.
+    held = {(i.tenant_id, i.memory_id) for i in pending if i.until is not None}
+    fresh = [
+        i
+        for i in intents
+        if (i.tenant_id, i.memory_id, i.tier) not in waiting
+        and (i.tenant_id, i.memory_id) not in held
+    ]
     if fresh:
         append_intents(workspace.home.ensure(), fresh, after=current)
 

@@ -221,7 +221,7 @@ def _open(
             remedy=f"use {survivor}, which replaced it." if survivor else "search for another one.",
         )
     ledgers = searcher.ledgers()
-    session = read_session(ledgers, str(found.row["tenant_id"]), session_id)
+    session = read_session(ledgers, str(found.row["tenant_id"]), session_id, principal)
     return _Use(found, session, ledgers)
 
 

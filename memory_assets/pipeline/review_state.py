@@ -132,9 +132,11 @@ class ReviewState:
         if row is None or not rule.allows(row):
             raise _no_such_item(str(named))
         item = self._candidate(row, opened=True)
-        item["memory_id"] = row["settled_in"] or None
-        item["not_offered"] = row["refusal_reason"]
-        item["neighbours"] = list(self._neighbours(row, rule))
+        own = row["settled_in"] or None
+        item |= {"memory_id": own, "not_offered": row["refusal_reason"]}
+        if own is not None:
+            item["label"] = f"published as {own}"
+        item["neighbours"] = [n for n in self._neighbours(row, rule) if n["memory_id"] != own]
         return item
 
     def named_item(
@@ -206,6 +208,8 @@ class ReviewState:
                 "user_id": row["user_id"],
                 "client_id": row["client_id"],
                 "audience": row["audience"],
+                "memory_ids": [],
+                "why": "",
                 "cites": list(row["cites"]),
                 "fail_closed": bool(row["fail_closed"]),
                 "content_sha256": row["content_sha256"],
@@ -274,7 +278,11 @@ class ReviewState:
                 "audience": memory["audience"],
                 "memory_ids": list(proposal.memory_ids),
                 "why": proposal.why,
+                "cites": [],
+                "fail_closed": False,
                 "content_sha256": proposal.content_sha256,
+                "equal_to": [],
+                "nearest": None,
                 "verdict": verdict.verdict if verdict and verdict.verdict != "reopen" else None,
                 "reviewer": verdict.reviewer if verdict else None,
                 "reviewed_at": verdict.decided_at if verdict else None,
@@ -287,6 +295,7 @@ class ReviewState:
         own = self._memories[tenant, first]
         if not rule.allows(own):
             raise _no_such_item(item["item_id"])
+        item |= {"memory_id": None, "not_offered": None}
         shown = [self._memories.get((tenant, m)) for m in others]
         item["neighbours"] = [
             {**_shown(m), "cosine": None, **_judged(own, m)} for m in shown if m and rule.allows(m)

@@ -17,6 +17,7 @@ from memory_assets.domain.candidates import scope_of, scope_text
 from memory_assets.domain.keys import content_sha256, duplicate_key, memory_id
 from memory_assets.domain.ports import Embedder, Progress, VectorCache
 from memory_assets.domain.schemas import MEMORIES, TABLES
+from memory_assets.domain.spaces import SEARCH_RECIPE
 from memory_assets.pipeline.calibrate import calibrate
 from memory_assets.pipeline.frames import frame_of
 from memory_assets.pipeline.index_rows import IndexRows
@@ -92,9 +93,8 @@ def publish_rows(
         if (part := store.parts.write(TABLES[name], frame, f"{number:08d}")) is not None
     }
     active = view.active()
-    stage = IndexStage.open(
-        store, current, IndexRows(active, languages or {}), embedder, anew=False
-    )
+    space = embedder.space(SEARCH_RECIPE)
+    stage = IndexStage.open(store, current, IndexRows(active, languages or {}), space, anew=False)
     stage.embed(embedder, cache, progress)
     done = stage.write(number)
     pinned = stage.pin(done)

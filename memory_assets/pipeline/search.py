@@ -17,17 +17,13 @@ import polars as pl
 from memory_assets.domain.ports import Embedder
 from memory_assets.domain.ranking import Calibration, Ranking
 from memory_assets.domain.searchable import SEARCHABLE_TYPES, search_refusal
-from memory_assets.domain.spaces import SEARCH_RECIPE
+from memory_assets.domain.spaces import EmbeddingSpace
 from memory_assets.domain.text import fold_query
 from memory_assets.domain.visibility import Principal, Rule, rule_for
-from memory_assets.errors import (
-    EmbeddingError,
-    IndexMismatch,
-    SpaceMismatch,
-    UnknownTenantError,
-    UsageError,
-)
+from memory_assets.embedding.chain import ProviderChain
+from memory_assets.errors import IndexMismatch, UnknownTenantError, UsageError
 from memory_assets.pipeline.as_of import generation_at
+from memory_assets.pipeline.query_space import PlacedQuery, place_query
 from memory_assets.pipeline.search_filters import memories_only, visible
 from memory_assets.pipeline.search_legs import Question, TenantScores, score_tenant
 from memory_assets.pipeline.search_options import SearchOptions
@@ -41,10 +37,8 @@ from memory_assets.pipeline.search_types import (
     SearchResult,
 )
 from memory_assets.pipeline.session_use import Exclusions, decided_memories, read_session
-from memory_assets.storage.generations import GenerationStore, PinnedSpace
+from memory_assets.storage.generations import Generation, GenerationStore, PinnedSpace
 from memory_assets.storage.index_schema import Predicate, all_of
-
-NIGHTLY = "run `memory-assets nightly`, which builds the index of the configured model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +62,14 @@ class Searcher:
         options: SearchOptions,
         *,
         ledgers: Callable[[], Path] | None = None,
+        chain_for: Callable[[Generation], ProviderChain] | None = None,
+        opener: Callable[[EmbeddingSpace], Embedder | None] = lambda _: None,
     ) -> None:
+        """``embedder`` answers alone where no ``chain_for`` gives the providers in force."""
         self.store = store
         self.options = options
-        self._embedder = embedder
+        self._chain_for = chain_for or (lambda _: ProviderChain([embedder()]))
+        self._opener = opener
         self._ledgers = ledgers
         self._served: tuple[str | None, ServedGeneration] | None = None
         self._vectors: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
@@ -123,12 +121,13 @@ class Searcher:
     def _search(self, request: SearchRequest, served: ServedGeneration) -> SearchResult:
         rules = self._rules(request, served)
         excluded = self._excluded(request, served, rules)
-        pinned, vector, degraded = self._question(request.query, served)
+        placed = self._question(request.query, served)
+        pinned, degraded = placed.pinned, placed.degraded
         calibration = self.calibration(served, pinned)
         if pinned is None:
             return self._nothing(served, calibration, degraded)
         ranking = Ranking(self.options.weights, self.options.recency_days, calibration)
-        asked = _Asked(request, served, pinned, vector, ranking)
+        asked = _Asked(request, served, pinned, placed.vector, ranking)
         hits: list[Hit] = []
         dropped: list[Dropped] = []
         considered, exact = 0, True
@@ -149,7 +148,7 @@ class Searcher:
             considered=considered,
             exact=exact,
             degraded=degraded,
-            notices=_notices(pinned),
+            notices=(*placed.notices, *_notices(pinned)),
         )
 
     def _rules(self, request: SearchRequest, served: ServedGeneration) -> Mapping[str, Rule]:
@@ -200,44 +199,17 @@ class Searcher:
         if request.session is None:
             return {}
         (tenant_id,) = rules
-        session = read_session(self.ledgers(), tenant_id, request.session)
+        session = read_session(self.ledgers(), tenant_id, request.session, request.principal)
         replaced = served.replaced.filter(pl.col("tenant_id") == tenant_id)
         return {tenant_id: decided_memories(session, served.tenant(tenant_id).frame, replaced)}
 
-    def _question(
-        self, query: str, served: ServedGeneration
-    ) -> tuple[PinnedSpace | None, npt.NDArray[np.float32] | None, str | None]:
-        """The space that serves, the query's vector in it, and why there is none."""
-        serving = served.generation.serving
-        if serving is None:
-            return None, None, None
-        try:
-            embedder = self._embedder()
-            space = embedder.space(SEARCH_RECIPE)
-            pinned = next((s for s in served.generation.spaces if s.space == space), None)
-            if pinned is None:
-                raise SpaceMismatch(
-                    f"The index was built with {serving.space.provider}:{serving.space.model} "
-                    f"({serving.space.space_id}); configured is {space.provider}:{space.model} "
-                    f"({space.space_id}).",
-                    remedy=f"{NIGHTLY}, or search with the model that the index was built with.",
-                )
-            return pinned, self._vector(embedder, query, pinned.space.space_id), None
-        except SpaceMismatch:
-            raise
-        except EmbeddingError as error:
-            return serving, None, f"{error.code}: {error.what}"
-
-    def _vector(self, embedder: Embedder, query: str, space_id: str) -> npt.NDArray[np.float32]:
+    def _question(self, query: str, served: ServedGeneration) -> PlacedQuery:
+        """The space that answers, the query's vector in it, and why there is none."""
+        if len(self._vectors) > 1_000:
+            self._vectors.clear()
         text = unicodedata.normalize("NFC", query)
-        key = (space_id, text)
-        found = self._vectors.get(key)
-        if found is None:
-            found = embedder.embed([text], kind="query")[0]
-            if len(self._vectors) > 1_000:
-                self._vectors.clear()
-            self._vectors[key] = found
-        return found
+        generation = served.generation
+        return place_query(self._chain_for, generation, text, self._vectors, self._opener)
 
     def calibration(self, served: ServedGeneration, pinned: PinnedSpace | None) -> Calibration:
         """The generation's calibration for a space, with what the settings override."""

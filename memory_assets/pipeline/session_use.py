@@ -12,6 +12,7 @@ from memory_assets.domain.candidates import scope_of, scope_text
 from memory_assets.domain.effective import EffectiveSession, effective_decisions
 from memory_assets.domain.events import LedgerEvent
 from memory_assets.domain.keys import cited_memories, duplicate_key
+from memory_assets.domain.visibility import PERSONAS, Principal
 from memory_assets.errors import UnknownSessionError
 from memory_assets.storage.ledgers import companion_path, ledger_path, read_ledger
 
@@ -34,20 +35,26 @@ class LiveSession:
         return max((e.ref for e in self.events), default=0)
 
 
-def read_session(ledgers: Path, tenant_id: str, session_id: str) -> LiveSession:
+def read_session(
+    ledgers: Path, tenant_id: str, session_id: str, principal: Principal | None = None
+) -> LiveSession:
     """The session's rows and what they amount to, read from its files.
 
+    A principal who does not see the whole tenant has the own sessions only; one whose rows name no
+    user belongs to nobody in particular.
+
     Raises:
-        UnknownSessionError: the tenant has no such session.
+        UnknownSessionError: the tenant has no such session, or it is another user's.
         LedgerUnreadable: a file is there but cannot be read.
     """
+    unknown = UnknownSessionError(
+        f"The tenant {tenant_id!r} has no session {session_id!r}.",
+        where=str(ledgers),
+        remedy="name a session by its file's name, without .jsonl.",
+    )
     path = ledger_path(ledgers, tenant_id, session_id)
     if not _is_plain(tenant_id) or not _is_plain(session_id) or not path.exists():
-        raise UnknownSessionError(
-            f"The tenant {tenant_id!r} has no session {session_id!r}.",
-            where=str(ledgers),
-            remedy="name a session by its file's name, without .jsonl.",
-        )
+        raise unknown
     own = read_ledger(path, tenant_id=tenant_id, session_id=session_id, origin="ledger")
     ours = read_ledger(
         companion_path(ledgers, tenant_id, session_id),
@@ -55,8 +62,16 @@ def read_session(ledgers: Path, tenant_id: str, session_id: str) -> LiveSession:
         session_id=session_id,
         origin="companion",
     )
+    users = {e.row.user_id for e in own.events if e.row.user_id}
+    if principal is not None and not _may_work_in(principal, users):
+        raise unknown
     events = (*own.events, *ours.events)
     return LiveSession(tenant_id, session_id, events, effective_decisions(events))
+
+
+def _may_work_in(principal: Principal, users: set[str]) -> bool:
+    sees_all = PERSONAS[principal.persona].crosses_tenants
+    return sees_all or not users or principal.user in users
 
 
 def decided_memories(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,11 +13,12 @@ from memory_assets.domain.candidates import SchemaNames
 from memory_assets.domain.ports import Embedder, Progress, VectorCache
 from memory_assets.domain.schemas import SESSIONS, TOMBSTONES
 from memory_assets.embedding.cache import SqliteVectorCache
-from memory_assets.embedding.registry import default_model, open_embedder
+from memory_assets.embedding.chain import ProviderChain
 from memory_assets.pipeline.as_of import generation_at, parse_as_of
 from memory_assets.pipeline.candidates import CandidatesResult, derive_candidates
 from memory_assets.pipeline.consolidate import Assessment
 from memory_assets.pipeline.decide import DecideResult, SchemaRules, decide
+from memory_assets.pipeline.embedding_setup import EmbeddingSetup
 from memory_assets.pipeline.extract import ExtractResult
 from memory_assets.pipeline.extraction import extract_facts
 from memory_assets.pipeline.ingest import GROUP as INGEST_GROUP
@@ -25,6 +26,7 @@ from memory_assets.pipeline.ingest import IngestResult, ingest
 from memory_assets.pipeline.markers import MarkersResult, owed_markers, write_markers
 from memory_assets.pipeline.neighbours import NeighbourSearch
 from memory_assets.pipeline.proposals import Judged, State, judged_proposals, record_accepted
+from memory_assets.pipeline.provider_states import note_states
 from memory_assets.pipeline.publish import (
     Publisher,
     PublishResult,
@@ -37,11 +39,25 @@ from memory_assets.pipeline.review_queue import QueueResult, derive_queue
 from memory_assets.pipeline.search import Searcher
 from memory_assets.pipeline.search_options import search_options
 from memory_assets.pipeline.search_types import SearchRequest, SearchResult
+from memory_assets.pipeline.space_set import Move
 from memory_assets.pipeline.wakeup import Waiting, waiting_sessions
+from memory_assets.pipeline.settle_policy import settle_automatic
 from memory_assets.settings import Settings, load_settings
-from memory_assets.storage.generations import GenerationStore, Snapshot
+from memory_assets.storage.generations import (
+    Generation,
+    GenerationStore,
+    MigrationNote,
+    Snapshot,
+)
 from memory_assets.storage.home import Home
+from memory_assets.storage.ledgers import SessionFiles
 from memory_assets.storage.locks import exclusive
+from memory_assets.storage.migrations import (
+    MigrationPlan,
+    migrate,
+    plan_migration,
+    refuse_older,
+)
 from memory_assets.storage.parts import DerivedTables
 from memory_assets.storage.retention import Retention
 from memory_assets.storage.review_log import ReviewLog, read_review_log
@@ -81,14 +97,24 @@ class Workspace:
         return GenerationStore(self.home)
 
     @cached_property
-    def embedding_spec(self) -> str:
-        """PROVIDER:MODEL of the configured embedder."""
-        return self.settings.text("embedding") or default_model()
+    def embedding(self) -> EmbeddingSetup:
+        """The configured providers, their options, and this run's budget."""
+        return EmbeddingSetup.of(self.settings, self.home.cache)
 
-    @cached_property
+    @property
+    def chain(self) -> ProviderChain:
+        """The providers in force: those of the settings, or what a migration made of them."""
+        return self.embedding.chain_for(self.generations.current()[0])
+
+    @property
+    def embedding_spec(self) -> str:
+        """PROVIDER:MODEL of the embedder in force."""
+        return f"{self.embedder.provider}:{self.embedder.model}"
+
+    @property
     def embedder(self) -> Embedder:
-        """The configured embedder; its model loads at first use."""
-        return open_embedder(self.embedding_spec, cache_dir=self.home.cache)
+        """The first provider in force; a local model loads at first use."""
+        return self.chain.first
 
     @cached_property
     def cache(self) -> VectorCache:
@@ -121,14 +147,23 @@ class Workspace:
             user_owns=tenant.privacy_default == "user",
         )
 
-    def ingest(self, *, progress: Progress | None = None) -> IngestResult:
-        """Events, quarantine and watermarks brought up to date with the ledgers."""
+    def ingest(
+        self,
+        *,
+        chosen: Callable[[SessionFiles], bool] | None = None,
+        progress: Progress | None = None,
+    ) -> IngestResult:
+        """Events, quarantine and watermarks brought up to date with the ledgers.
+
+        Only ``chosen`` sessions are opened when that is given; see ``Selection``.
+        """
         with self._deriving():
             return ingest(
                 self.settings.ledgers,
                 self.derived,
                 is_known_tenant=self.settings.is_known,
                 buried=self.generations.snapshot().table(TOMBSTONES),
+                chosen=chosen or (lambda _: True),
                 progress=progress,
             )
 
@@ -149,6 +184,8 @@ class Workspace:
             self.generations,
             lambda: self.embedder,
             search_options(self.settings, self.derived),
+            chain_for=self.embedding.chain_for,
+            opener=self.embedding.for_space,
             ledgers=lambda: self.settings.ledgers,
         )
 
@@ -203,6 +240,19 @@ class Workspace:
             committing=self._deriving(),
         )
 
+    def settle_duplicates(self, *, now: datetime) -> None:
+        """Near duplicates among what the automatic policy would accept, judged anew."""
+        if not any(tenant.is_automatic for tenant in self.settings.tenants.values()):
+            return
+        registry = self.registry()
+        found = assess_home(
+            self.home, self.derived, registry, self.publish_settings, now=now, settled=False
+        )
+        with self._deriving():
+            settle_automatic(
+                self.settings, self.derived, found, registry, lambda: self.embedder, self.cache
+            )
+
     def record_accepted_proposals(self, *, now: datetime) -> int:
         """Count of intents that accepted proposals gave rise to; publication applies them."""
         current = self.generations.current()[0]
@@ -228,22 +278,47 @@ class Workspace:
         now: datetime,
         progress: Progress | None = None,
         rebuild_index: bool = False,
+        move: Move | None = None,
     ) -> PublishResult:
         """The next generation, committed; or the present one, when nothing had changed.
 
-        ``rebuild_index`` begins the index anew, whatever state it is in.
+        ``rebuild_index`` begins the index anew, whatever state it is in; ``move`` is a step of a
+        migration to another embedding model.
         """
         self.record_accepted_proposals(now=now)
-        return Publisher(
+        self.settle_duplicates(now=now)
+        current = self.generations.current()[0]
+        chain = self.embedding.chain_for(current)
+        result = Publisher(
             self.home.ensure(),
             self.derived,
-            self.embedder,
+            chain,
             self.cache,
             self.publish_settings,
             run_id=run_id,
             now=now,
             progress=progress,
+            opener=self.embedding.for_space,
+            move=move,
+            migration=self._migration(current, move),
         ).publish(rebuild_index=rebuild_index)
+        note_states(self.home.cache, result.providers, now=now)
+        return result
+
+    def _migration(self, current: Generation, move: Move | None) -> MigrationNote | None:
+        """The migration in force after a publication; a changed setting ends one."""
+        if move is not None and move.to is not None:
+            return move.note
+        found = current.migration
+        return found if found and found.instead_of == self.embedding.specs[0] else None
+
+    def plan_migration(self) -> MigrationPlan:
+        """What would bring this home to the form of this version of the package."""
+        return plan_migration(self.home)
+
+    def migrate(self) -> MigrationPlan:
+        """The home brought to the form of this version of the package."""
+        return migrate(self.home)
 
     def mark(self, *, now: datetime, progress: Progress | None = None) -> MarkersResult:
         """Markers of published verdicts, written to the companion files and read back at once.
@@ -263,7 +338,9 @@ class Workspace:
             owed = owed_markers(self.derived, registry, reviewed)
             result = write_markers(self.settings.ledgers, owed, now=now, progress=progress)
         if result.owed:
-            self.ingest()
+            # Others may wait on purpose: a backfill in pieces must not take them in here.
+            marked = set(owed.select("tenant_id", "session_id").unique().rows())
+            self.ingest(chosen=lambda files: files.key in marked)
             self.decide()
             self.extract(now=now)
         return result

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,6 +40,8 @@ class PinnedSpace:
     """Rows whose vector is missing; they are found by their words only."""
     rebuild: int = 0
     """Generation that built the table anew; 0 for the space's first table."""
+    until: str = ""
+    """Time until which a space that serves nobody is kept, for a rollback; empty: it serves."""
 
     @property
     def table(self) -> str:
@@ -54,7 +56,16 @@ class PinnedSpace:
             "rows": self.rows,
             "pending": self.pending,
             "rebuild": self.rebuild,
+            **({"until": self.until} if self.until else {}),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationNote:
+    """A migration in force: the model that serves, instead of the one that the settings name."""
+
+    chosen: str
+    instead_of: str
 
 
 def table_name(space: EmbeddingSpace, rebuild: int) -> str:
@@ -81,6 +92,10 @@ class Generation:
     """Number of the last intent that was looked at, applied or refused."""
     floor: int = 1
     """The oldest generation that may still exist: a removal destroys the ones before."""
+    building: str = ""
+    """The configured space while it is incomplete: its vectors gather in the cache, and the one
+    before it serves."""
+    migration: MigrationNote | None = None
 
     @property
     def serving(self) -> PinnedSpace | None:
@@ -102,6 +117,8 @@ class Generation:
             "ranking": {s: dict(sorted(r.items())) for s, r in sorted(self.ranking.items())},
             "intents_through": self.intents_through,
             "floor": self.floor,
+            **({"building": self.building} if self.building else {}),
+            **({"migration": asdict(self.migration)} if self.migration else {}),
         }
         return json.dumps(body, indent=1, ensure_ascii=False).encode()
 
@@ -121,6 +138,8 @@ class Generation:
             ranking=body.get("ranking", {}),
             intents_through=body.get("intents_through", 0),
             floor=body.get("floor", 1),
+            building=body.get("building", ""),
+            migration=MigrationNote(**body["migration"]) if "migration" in body else None,
         )
 
 
@@ -305,5 +324,10 @@ def _pinned(found: Mapping[str, Any]) -> PinnedSpace:
         recipe=found["recipe"],
     )
     return PinnedSpace(
-        space, found["version"], found["rows"], found["pending"], found.get("rebuild", 0)
+        space,
+        found["version"],
+        found["rows"],
+        found["pending"],
+        found.get("rebuild", 0),
+        found.get("until", ""),
     )

@@ -75,6 +75,11 @@ class Home:
         return self.root / "access"
 
     @property
+    def logs(self) -> Path:
+        """What runs did, as JSON lines by month."""
+        return self.root / "logs"
+
+    @property
     def cache(self) -> Path:
         """Vectors and rebuilt models: can be deleted at any time."""
         return self.root / "cache"

@@ -133,9 +133,7 @@ def summary(this: Page) -> Response:
     """What became of a session's clarifications."""
     tenant = this.tenant(this.request.path_params["tenant"])
     name = this.request.path_params["session"]
-    found = summarise(
-        this.workspace, name, tenant_id=tenant, principal=this.reviewer.principal
-    )
+    found = summarise(this.workspace, name, tenant_id=tenant, principal=this.reviewer.principal)
     return this.render("summary.html", {"summary": found, "tenant": tenant, "session": name})
 
 
@@ -246,9 +244,7 @@ def _by_session(items: Iterable[Item]) -> list[dict[str, Any]]:
 def _session_facts(this: Page, tenant: str, name: str) -> tuple[bool | None, int]:
     """Whether the session is finished (None: there is none), and its refused lines."""
     try:
-        reading = read_session(
-            this.workspace, find_session(this.workspace, name, tenant_id=tenant)
-        )
+        reading = read_session(this.workspace, find_session(this.workspace, name, tenant_id=tenant))
     except (UnknownSessionError, UsageError):
         return None, 0
     return reading.finished, reading.refused_lines

@@ -132,18 +132,14 @@ def is_loopback(host: str) -> bool:
 
 def _local(reviewer: str, tenants: Sequence[str], token: str) -> Reviewer:
     if not tenants:
-        raise UsageError(
-            "No tenant is known yet.", remedy="add --tenant, or run the night first."
-        )
+        raise UsageError("No tenant is known yet.", remedy="add --tenant, or run the night first.")
     name = require_reviewer(reviewer)
     first, *more = tenants
     principal = Principal(first, "ADMIN", more_tenants=frozenset(more))
     return Reviewer(name, principal, token_hash(token))
 
 
-def _check_proxies(
-    trusted_proxies: Sequence[str], known: dict[str, Reviewer], path: Path
-) -> None:
+def _check_proxies(trusted_proxies: Sequence[str], known: dict[str, Reviewer], path: Path) -> None:
     for proxy in trusted_proxies:
         try:
             ip_address(proxy)
@@ -165,5 +161,5 @@ def _allowed(host: str, names: Sequence[str], *, loopback: bool) -> tuple[str, .
         return tuple(names)
     if loopback:
         return ("127.0.0.1", "localhost", "[::1]", host)
-    unspecified = host in ("0.0.0.0", "::", "")  # noqa: S104
+    unspecified = host in ("0.0.0.0", "::", "")
     return ("*",) if unspecified else (host,)

@@ -57,7 +57,13 @@ def test_a_registry_goes_out_and_in_and_is_cleaned_up(cli: Cli, world: World) ->
     """Export, import under another tenant with a table record added, and remove that again."""
     rows = cli("export-registry", *TENANT, "--nl").lines()
     assert [r["id"] for r in rows] == ["mem-0001", "mem-0002"]
-    table = {**rows[0], "id": "mem-0009", "type": "table_promoted", "subject": "fact_x", "decision_seq": 9}
+    table = {
+        **rows[0],
+        "id": "mem-0009",
+        "type": "table_promoted",
+        "subject": "fact_x",
+        "decision_seq": 9,
+    }
     file = world.root / "registry.jsonl"
     file.write_text("".join(json.dumps(r) + "\n" for r in (*rows, table)))
     arguments = ("import-registry", str(file), "--tenant", "other", *BY)

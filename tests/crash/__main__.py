@@ -14,19 +14,23 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from random import Random
 
 import polars as pl
 from rich.progress import track
 
+from memory_assets.domain.intents import Remove
 from memory_assets.domain.schemas import PROMOTION_KEY
 from memory_assets.pipeline.registry_view import RegistryView
 from memory_assets.storage.failpoints import FAILPOINTS
 from memory_assets.storage.generations import GenerationStore
 from memory_assets.storage.home import Home
+from memory_assets.storage.intents import append_intents
 from tests.crash.forking import Forker, Outcome
 from tests.crash.torn import stamps, tear
+from tests.crash.worker import NOW
 from tests.crash.world import World, new_home
 
 REMOVALS_ONLY = "publish.request-redacted"
@@ -83,6 +87,28 @@ class Ordeal:
         """Kills one night at a named place; whether it came there."""
         self.world.grow(2)
         return self.night(failpoint=failpoint).killed
+
+    def kill_a_removal(self) -> bool:
+        """Asks for the oldest memory to be removed, and kills the night that does it at the end.
+
+        What was asked for is done by the next night, whoever it was that died.
+        """
+        view = _registry(self.home)
+        tenant, memory = view.active().select("tenant_id", "memory_id").row(0)
+        wish = Remove(
+            tenant_id=tenant,
+            memory_ids=(memory,),
+            removal="erasure",
+            decided_by="reviewer anna",
+            decided_at=datetime.fromisoformat(NOW),
+        )
+        append_intents(Home(self.home), [wish])
+        killed = self.night(failpoint=REMOVALS_ONLY).killed
+        self.night()
+        row = _registry(self.home).memories.filter(tenant_id=tenant, memory_id=memory)
+        if row.height:
+            self.problems.append(f"{tenant}/{memory} was to be removed and is still there")
+        return killed
 
     def _current(self) -> bytes:
         path = Home(self.home).current
@@ -173,6 +199,11 @@ def _watched(ordeal: Ordeal, kills: int, per_point: int) -> dict[str, object]:
             ordeal.problems.append(f"{point} was reached {hits} times, not {per_point}")
         ordeal.counts["killed at named places"] += hits
     ordeal.converge()
+    # Last, since an undisturbed run knows nothing of what was removed.
+    hits = sum(ordeal.kill_a_removal() for _ in _shown(range(per_point), REMOVALS_ONLY))
+    if hits < per_point:
+        ordeal.problems.append(f"{REMOVALS_ONLY} was reached {hits} times, not {per_point}")
+    ordeal.counts["killed at named places"] += hits
     stop.touch()
     while not found.exists():
         time.sleep(0.05)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,7 +121,7 @@ def test_any_text_can_be_searched(text: str, names: list[str]) -> None:
     """Spans lie inside the text, in order and apart; without a find the text stays as it is."""
     hits = find_personal(text, names)
     assert all(0 <= h.start < h.end <= len(text) for h in hits)
-    assert all(a.end <= b.start for a, b in zip(hits, hits[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(hits))
     assert hits or mask(text, names) == text
 
 

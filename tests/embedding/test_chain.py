@@ -156,7 +156,8 @@ def test_a_warm_fallback_answers_queries_in_its_own_space(
     assert answer.embedder is not None
     assert answer.embedder.space(SEARCH_RECIPE) == warm.space(SEARCH_RECIPE)
     assert answer.degraded
-    assert answer.notes[0].startswith("voyage:some-model: voyage:some-model answered 503")
+    said = "voyage:some-model: provider-unavailable: voyage:some-model answered 503"
+    assert answer.notes[0].startswith(said)
 
 
 def test_a_fallback_that_is_not_warm_answers_nothing(

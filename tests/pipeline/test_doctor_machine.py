@@ -10,7 +10,6 @@ import pytest
 from memory_assets.pipeline import doctor_machine
 from memory_assets.pipeline.findings import Finding
 from memory_assets.pipeline.workspace import Workspace
-from tests.building import close, note, row
 from tests.nights import World
 
 
@@ -70,27 +69,3 @@ def test_weights_must_add_up(tmp_path: Path) -> None:
     assert "weights" not in _settings(World(tmp_path))
     odd = _settings(World(tmp_path), weight_text="0.5")["weights"]
     assert (odd.level, "1.25" in odd.message) == ("warning", True)
-
-
-def test_a_model_that_is_not_installed_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The setting names a packaged model whose package is not there."""
-    monkeypatch.setattr("memory_assets.embedding.packaged.is_installed", lambda name: False)
-    workspace = Workspace.load(
-        **{**World(tmp_path).flags, "embedding": "packaged:all-MiniLM-L6-v2"}
-    )
-    found = _named(doctor_machine.model(workspace, deep=False))
-    assert found["model"].level == "error"
-
-
-def test_another_model_than_the_published_one_is_said(tmp_path: Path) -> None:
-    """The next night will build a new index; until then the old one serves."""
-    world = World(tmp_path)
-    world.session("clinic", "s", row(1), note(2, "memory_promoted", "seq:1"), close(3))
-    world.night()
-    changed = Workspace.load(**{**world.flags, "embedding": "hashed:32"})
-    found = _named(doctor_machine.model(changed, deep=True))
-    assert found["model"].message == "hashed:32 answers with 32 dimensions"
-    assert found["embedding-space"].mend == "memory-assets nightly"
-    assert "embedding-space" not in _named(doctor_machine.model(world.workspace, deep=False))

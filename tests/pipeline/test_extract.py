@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline.extract import ask_again, current_facts, refused_answers
 from memory_assets.domain.schemas import FACTS, SESSIONS
 from memory_assets.pipeline import ingest
+from memory_assets.pipeline.extract import ask_again, current_facts, refused_answers
 from memory_assets.storage.answers import AnswerStore
 from tests.building import close, note, row
 from tests.chat_server import chat_server, fact

@@ -11,7 +11,7 @@ from memory_assets.pipeline.lookup import explain_memory, get_memory
 from tests.searching import NOW, TENANT, Published, memory
 
 ADMIN = Principal.local(TENANT)
-CONTENT = ("concept_clarified", "Ablation", "in another's words", "", "", [], [], "h")
+CONTENT: tuple[object, ...] = ("concept_clarified", "Ablation", "in another's words", "", "", [], [], "h")
 
 
 @pytest.fixture(scope="module", name="home")

@@ -227,7 +227,7 @@ def test_uses_and_corroborations_count_once_each_and_refresh(tmp_path: Path) -> 
     home = Published(tmp_path)
     used = (TENANT, "s9", -1, 0, "mem-0001", NOW, "anna", 1)
     again = (TENANT, "mem-0001", "s9", -1, 0, "reuse", NOW)
-    content = ("concept_clarified", "Ablation", "x", "", "", [], [], "h")
+    content: tuple[object, ...] = ("concept_clarified", "Ablation", "x", "", "", [], [], "h")
     accepted = (*again, 1, *content, None, None, None, "equal-v1", "anna")
     home.publish([memory("Ablation"), memory("Other")], uses=[used], corroborations=[accepted])
     hit = home.search("ablation").hits[0]

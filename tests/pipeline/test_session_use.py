@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from memory_assets.domain.visibility import Principal
 from memory_assets.errors import UnknownSessionError, UsageError
 from memory_assets.pipeline.session_use import read_session
 from tests.building import close, note, row, write_session
@@ -117,9 +118,18 @@ def test_an_unknown_session_is_named(home: Published, name: str) -> None:
 
 def test_a_session_belongs_to_one_tenant(home: Published) -> None:
     """Searching two tenants on behalf of one session makes no sense and is refused."""
-    from memory_assets.domain.visibility import Principal
-
     home.publish([*CONCEPTS, memory("x", tenant_id="bank")])
     who = Principal(TENANT, "ADMIN", more_tenants=frozenset({"bank"}))
     with pytest.raises(UsageError):
         home.search("x", who, tenants=(TENANT, "bank"), session="s1", now=NOW)
+
+
+def test_a_session_of_another_user_is_unknown_to_an_advisor(home: Published) -> None:
+    """Whose session it is stands in its rows; what it decided is nobody else's to learn."""
+    write_session(home.root / "ledgers", TENANT, "s1", [row(1, user_id="anna")])
+    write_session(home.root / "ledgers", TENANT, "nobodys", [row(1)])
+    anna, berta = (Principal(TENANT, "ADVISOR", name) for name in ("anna", "berta"))
+    assert len(home.ids("ablation", anna, session="s1")) == len(CONCEPTS)
+    assert len(home.ids("ablation", berta, session="nobodys")) == len(CONCEPTS)
+    with pytest.raises(UnknownSessionError):
+        home.search("ablation", berta, session="s1")

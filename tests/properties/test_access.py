@@ -92,7 +92,7 @@ def _world(tmp_path_factory: pytest.TempPathFactory) -> World:
     world = World(tmp_path_factory.mktemp("access"))
     world.tenants('[tenants.clinic]\nreview = "automatic"\n[tenants.bank]\nreview = "manual"\n')
     for r in ROWS:
-        owner = {"user_id": r.user, "client_id": r.client, "audience": r.audience}
+        owner: dict[str, Any] = {"user_id": r.user, "client_id": r.client, "audience": r.audience}
         content = {"subject": f"concept {r.word}", "detail": f"meaning of {r.word}"}
         content["question_context"] = f"what about {r.word}?"
         world.session(r.tenant, r.session, row(1, **content, **owner), close(2))

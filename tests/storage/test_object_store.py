@@ -86,9 +86,7 @@ def test_of_two_publishers_from_one_state_one_wins(endpoint: str) -> None:
 
 def rows() -> pl.DataFrame:
     """Two rows of a registry table."""
-    return TIER_ASSIGNMENTS.frame(
-        ("t", f"mem-000{n}", "core", 1, "rule", "{}") for n in (1, 2)
-    )
+    return TIER_ASSIGNMENTS.frame(("t", f"mem-000{n}", "core", 1, "rule", "{}") for n in (1, 2))
 
 
 def test_parts_are_written_once_and_read_back(endpoint: str) -> None:

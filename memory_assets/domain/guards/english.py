@@ -150,7 +150,7 @@ ord:2 | second, 2nd
 ord:3 | third, 3rd
 ord:4 | fourth, 4th
 ord:5 | fifth, 5th
-ord:last | last, final, latest, most recent
+ord:last | final, latest, most recent
 dir:past | previous, preceding, trailing, prior
 dir:past ? | past
 dir:past ? ord:last | last
@@ -189,7 +189,7 @@ does did
 of in on at as than then there who whom whose which what when where whether how
 if
 we us our you your they them their he his she her i
-mean means meaning meant denote denotes denoted signify signifies define defines defined
+means meaning meant denote denotes denoted signify signifies define defines defined
 definition called considered consider considers
 identify identifies identified indicate indicates indicated represent represents
 use uses used using note nb i.e. ie e.g. eg so such thus hence will would should

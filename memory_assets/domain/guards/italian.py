@@ -172,7 +172,7 @@ ord:2 | seconda, secondo
 ord:3 | terzo, terza
 ord:4 | quarto, quarta
 ord:5 | quinto, quinta
-ord:last | ultimo, ultima, più recente, finale
+ord:last | più recente, finale
 dir:past | ultimi, ultime, negli ultimi, nelle ultime, passati, passate, precedenti, precedente,
     scorsi, scorse, scorso, scorsa, negli scorsi
 dir:past ? ord:last | ultimo, ultima
@@ -216,9 +216,9 @@ si ci ne vi lo questo questa questi queste quello quella quelli quelle quel tale
 suoi sue loro
 significa significano intende intendono definisce definiscono definito definita definizione
 considera considerano considerato considerati considerate considerata considerare
-identifica identificano identificato indica indicano indicato rappresenta rappresentano
+identifica identificano identificato indicato rappresenta rappresentano
 rappresentato
-usa usano usare usato utilizzare utilizza utilizzano nota nb ovvero quindi cosi così
+usa usano usare usato utilizzare utilizza utilizzano nota nb quindi cosi così
 calcola calcolano calcolato calcolata calcolare
 viene vengono venire venga vengano poi presso
 """

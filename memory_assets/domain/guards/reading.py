@@ -164,6 +164,8 @@ def _all_words(code: str) -> frozenset[str]:
     known = lexicon(code)
     phrases = (w for ps in known.phrases.values() for p in ps for w in p.words)
     words = {w.rstrip("'") for w in phrases if not w.endswith("*")}
+    data: Any = _LANGUAGE_FILES[code]
+    words |= set(data.SYNONYMS.split()) | set(data.OPPOSITES.split())
     return frozenset(words | known.fillers | known.months.keys() | known.numbers.keys())
 
 
@@ -327,6 +329,8 @@ class _Reader:
             self._emit("op", _SYMBOL_OPS[text], at)
 
     def _symbol(self, at: int, text: str) -> int:
+        if text in "°º" and self._ordinal(at):
+            return 1
         if text in _SYMBOL_UNITS:
             self._emit("unit", _SYMBOL_UNITS[text], at)
         elif text in "+*×/÷-−":
@@ -340,6 +344,18 @@ class _Reader:
             if before is not None and before.kind in CONTENT and spaced:
                 self._emit("rel", name, at)
         return 1
+
+    def _ordinal(self, at: int) -> bool:
+        """Makes ``1°`` the first: the sign touches the number and no unit follows."""
+        start, end = self.raw[at].span()
+        before = self.out[-1] if self.out else None
+        if before is None or before.kind != "num" or before.end != start:
+            return False
+        if self.text[end : end + 1].isalpha():
+            return False
+        text = self.text[before.start : end]
+        self.out[-1] = Token("ord", before.value, text, before.start, end, before.clause)
+        return True
 
     def _date(self, text: str) -> str:
         parts = [int(p) for p in re.split(r"[-/.T ]", text)[:3]]

@@ -1,0 +1,65 @@
+"""How embedding providers are named in settings: specs, lists of them, and values by spec."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import parse_qsl, urlsplit
+
+_SPEC: Final = re.compile(r"[a-z]+:\S.*")
+_KEY_LIKE: Final = re.compile(r"key|token|secret|sig|password", re.IGNORECASE)
+
+
+def parse_specs(text: str) -> tuple[str, ...]:
+    """The specs ``PROVIDER:MODEL`` of a comma-separated list, in order.
+
+    Raises:
+        ValueError: an entry is no spec, or comes twice; the message says which.
+    """
+    specs = tuple(part.strip() for part in text.split(",") if part.strip())
+    for spec in specs:
+        if not _SPEC.fullmatch(spec):
+            raise ValueError(f"holds {spec!r}, which is not PROVIDER:MODEL")
+        if specs.count(spec) > 1:
+            raise ValueError(f"names {spec} twice")
+    return specs
+
+
+def parse_by_spec(text: str) -> Mapping[str, str]:
+    """Values by spec, from ``PROVIDER:MODEL=VALUE, …``; ``""`` holds one that is for all.
+
+    A value without a spec before it counts for every provider that has none of its own. So an
+    address is told from a spec by its ``://``.
+
+    Raises:
+        ValueError: two values are for the same.
+    """
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        if not part.strip():
+            continue
+        head, equals, value = part.partition("=")
+        named = bool(equals) and _SPEC.fullmatch(head.strip()) and "://" not in head
+        key, value = (head.strip(), value) if named else ("", part)
+        if key in found:
+            raise ValueError(f"holds two values for {key or 'all providers'}")
+        found[key] = value
+    return found
+
+
+def value_for(values: Mapping[str, str], spec: str) -> str | None:
+    """The spec's own value, or the one for all."""
+    return values.get(spec, values.get(""))
+
+
+def address_problem(url: str) -> str | None:
+    """Why an address may not be set: it is none, or it carries what only the environment may."""
+    parts = urlsplit(url.strip())
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return "must hold addresses that begin with http:// or https://"
+    if "@" in parts.netloc:
+        return "must not hold a user name or password: keys belong in the environment"
+    if any(_KEY_LIKE.search(name) for name, _ in parse_qsl(parts.query, keep_blank_values=True)):
+        return "must not hold a key in its query: keys belong in the environment"
+    return None

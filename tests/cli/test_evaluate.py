@@ -1,0 +1,55 @@
+"""``evaluate`` on the samples and on outside data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Cli
+
+
+def test_what_the_ledgers_imply_is_measured_per_tenant(published: Cli) -> None:
+    """Figures per leg; without any implied question the command says so."""
+    found = published("evaluate", "--tenant", "banca", "--json").json()
+    assert found["generation"] == 1
+    assert {r["leg"] for r in found["rows"]} <= {"vector", "text", "hybrid"}
+    said = published("evaluate", "--tenant", "banca").out
+    assert ("R@10" in said) == bool(found["rows"])
+
+
+def test_outside_data_needs_no_home(tmp_path: Path) -> None:
+    """Questions with texts are measured in a registry made for them."""
+    path = tmp_path / "outside.jsonl"
+    rows = [
+        {"query": "a tube for the heart", "text": "the tube of the heart", "lang": "en"},
+        {"query": "il reparto", "text": "il reparto di un ospedale", "lang": "it"},
+    ]
+    path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    cli = Cli(tmp_path / "none", tmp_path)
+    found = cli("evaluate", str(path), "--json").json()
+    assert found["questions"] == 2
+    said = cli("evaluate", str(path)).out
+    assert "hybrid" in said
+    assert cli("evaluate", str(path), "--nl").lines()[0]["recall_at_10"] == 1.0
+
+
+def test_labels_and_the_registry_need_a_tenant(published: Cli, tmp_path: Path) -> None:
+    """Without one nothing is read; an advisor sees no evaluation."""
+    path = tmp_path / "labels.jsonl"
+    path.write_text('{"query": "x", "relevant": ["mem-0001"]}\n')
+    for arguments in ((), (str(path),)):
+        done = published("evaluate", *arguments, "--json")
+        assert (done.code, done.json()["error"]) == (2, "unknown-tenant")
+    done = published("evaluate", "--tenant", "banca", "--persona", "advisor", "--json")
+    assert done.json()["error"] == "access-denied"
+
+
+def test_a_labelled_file_is_measured(published: Cli, tmp_path: Path) -> None:
+    """The file's questions against the tenant's memories."""
+    hit = published("search", "assets under management", "--tenant", "banca", "--json").json()[0]
+    path = tmp_path / "labels.jsonl"
+    label = {"query": "assets under management", "relevant": [hit["memory_id"]]}
+    path.write_text(json.dumps(label) + "\n")
+    found = published("evaluate", str(path), "--tenant", "banca", "--json").json()
+    hybrid = next(r for r in found["rows"] if r["leg"] == "hybrid")
+    assert hybrid["recall_at_1"] == 1.0

@@ -1,0 +1,64 @@
+"""``propose``, ``apply`` and ``feedback`` from the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+OPEN = "2026-02-16-degenza-media"
+
+
+@pytest.fixture(name="ready")
+def _ready(fresh: Cli) -> Cli:
+    """The samples after a night that may be changed."""
+    assert fresh("nightly", "--json").code == 0
+    return fresh
+
+
+def _first(cli: Cli) -> str:
+    hits = cli("search", "ablazione", "--tenant", "clinica", "--json").json()
+    return str(hits[0]["memory_id"])
+
+
+def test_a_memory_is_proposed_and_applied(ready: Cli) -> None:
+    """Each writes one row once; after the second the session's search leaves the memory out."""
+    memory = _first(ready)
+    where = ("--tenant", "clinica", "--session", OPEN)
+    proposed = ready("propose", memory, *where, "--json").json()
+    assert (proposed["written"], proposed["ref"]) == (True, "m:1")
+    again = ready("propose", memory, *where)
+    assert f"{memory} not proposed in {OPEN} (m:1): proposed already" in again.out
+    applied = ready("apply", memory, *where, "--reviewer", "anna", "--json").json()
+    assert (applied["written"], applied["ref"]) == (True, "m:2")
+    assert "applied already" in ready("apply", memory, *where, "--reviewer", "anna").out
+    hits = ready("search", "ablazione", *where, "--json").json()
+    assert memory not in {h["memory_id"] for h in hits}
+
+
+def test_an_agent_may_not_apply(ready: Cli) -> None:
+    """The command refuses a reviewer that is an agent, by name."""
+    done = ready(
+        *("apply", _first(ready), "--tenant", "clinica", "--session", OPEN),
+        *("--reviewer", "agent:planner", "--json"),
+    )
+    assert (done.code, done.json()["error"]) == (2, "access-denied")
+
+
+def test_feedback_is_given_listed_and_settled(ready: Cli) -> None:
+    """Three steps, one command; saying two things at once is refused."""
+    memory = _first(ready)
+    clinic = ("--tenant", "clinica")
+    given = ready("feedback", memory, *clinic, "--wrong", "the year is missing", "--json").json()
+    assert "waits for a reviewer" in ready("feedback", memory, *clinic, "--useful", "yes").out
+    listed = ready("feedback", *clinic, "--json").json()
+    assert [(i["memory_id"], i["kind"]) for i in listed] == [(memory, "wrong"), (memory, "useful")]
+    assert "the year is missing" in ready("feedback", *clinic).out
+    settled = ready(
+        *("feedback", *clinic, "--settle", given["feedback_id"], "--outcome", "reworded"),
+        *("--by", "anna", "--json"),
+    )
+    assert [i["kind"] for i in settled.json()] == ["useful"]
+    both = ready("feedback", memory, *clinic, "--wrong", "a", "--useful", "b", "--json")
+    assert (both.code, both.json()["error"]) == (2, "usage")
+    assert ready("feedback", "--tenant", "banca").out.strip() == "No feedback waits."
