@@ -5,6 +5,7 @@
     MemoryAssetsError                 exit  1
     ├── UsageError                    exit  2   the command or a setting cannot be what was meant
     │   ├── SettingsError                       a setting or tenants.toml is not valid
+    │   ├── PreflightFailed                     a check before the night stopped a tenant
     │   ├── UnknownTenantError                  no tenant was named, or nothing is known of it
     │   ├── AccessDenied                        the principal may not read this, or not in this way
     │   ├── ReviewRefused                       verdicts that cannot count; the others are on record
@@ -84,6 +85,12 @@ class SettingsError(UsageError):
     """A setting or ``tenants.toml`` is not valid; every problem is in the message."""
 
     code = "settings-invalid"
+
+
+class PreflightFailed(UsageError):
+    """A pre-flight check answered with no: the tenant is stopped until it is mended."""
+
+    code = "preflight-failed"
 
 
 class UnknownTenantError(UsageError):

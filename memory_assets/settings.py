@@ -8,14 +8,16 @@ are read from their own environment variables by the providers that need them.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
 from zoneinfo import ZoneInfo
 
-from memory_assets.domain.providers import address_problem, parse_by_spec, parse_specs
+from memory_assets.domain.providers import parse_by_spec, parse_specs
 from memory_assets.domain.tenants import TenantSettings, read_tenants
 from memory_assets.errors import SettingsError
 
@@ -23,6 +25,7 @@ __all__ = ["SETTINGS", "Setting", "Settings", "TenantSettings", "load_settings"]
 
 ENV_PREFIX: Final = "MEMORY_ASSETS_"
 DEFAULT_HOME: Final = ".home"
+_KEY_LIKE: Final = re.compile(r"key|token|secret|sig|password", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,18 @@ def _by_spec(check: Callable[[str], str | None]) -> Callable[[str], str | None]:
     return checked
 
 
+def _address(url: str) -> str | None:
+    """Why an address may not be set: it is none, or it carries what only the environment may."""
+    parts = urlsplit(url.strip())
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return "must hold addresses that begin with http:// or https://"
+    if "@" in parts.netloc:
+        return "must not hold a user name or password: keys belong in the environment"
+    if any(_KEY_LIKE.search(name) for name, _ in parse_qsl(parts.query, keep_blank_values=True)):
+        return "must not hold a key in its query: keys belong in the environment"
+    return None
+
+
 def _or_empty(check: Callable[[str], str | None]) -> Callable[[str], str | None]:
     return lambda value: check(value) if value else None
 
@@ -119,7 +134,7 @@ SETTINGS: Final = (
         "",
         "Base address of hosted models, for services that speak the same form: one for all, or "
         "PROVIDER:MODEL=ADDRESS, comma between.",
-        _by_spec(address_problem),
+        _by_spec(_address),
         secret=True,
     ),
     Setting(
@@ -263,7 +278,7 @@ SETTINGS: Final = (
     ),
     Setting(
         "exact_rows",
-        "150000",
+        "20000",
         "Tenants of at most so many memories are ranked exactly, their vectors kept in memory.",
         _number(0, 100_000_000),
     ),

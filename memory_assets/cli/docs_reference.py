@@ -56,7 +56,7 @@ _PARTS: Final[tuple[tuple[str, str, Sequence[TableSpec]], ...]] = (
     ),
     (
         "Registry",
-        "Under `registry/`: append-only; a generation lists its parts. This is what a backup holds.",
+        "Under `registry/`: append-only; a generation lists its parts. A backup holds them.",
         REGISTRY_TABLES,
     ),
     (

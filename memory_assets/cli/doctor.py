@@ -32,11 +32,21 @@ def register(app: typer.Typer) -> None:
             bool,
             typer.Option("--drift", help="Only compare registry and indexes, row by row."),
         ] = False,
+        preflight: Annotated[
+            bool,
+            typer.Option("--preflight", help="Only ask the nine questions before a night."),
+        ] = False,
     ) -> View:
         """Examine environment, settings, model, storage, locks and drift; nothing is changed.
 
-        Every finding names what mends it. Exits with 1 when one of them is an error.
+        Every finding names what mends it. Exits with 1 when one of them is an error. With
+        --preflight a tenant that fails is stopped, and written down, until a later check passes.
         """
+        if preflight:
+            from memory_assets.cli.preflight import preflight_view
+
+            return preflight_view(run)
+
         from memory_assets.pipeline.doctor import diagnose
 
         if drift:

@@ -1,4 +1,4 @@
-"""``memory-assets facts``: what extraction made of free-text events, and answers that it refused."""
+"""``memory-assets facts``: what extraction made of free text, and answers that it refused."""
 
 from __future__ import annotations
 

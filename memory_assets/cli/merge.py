@@ -14,8 +14,9 @@ from memory_assets.cli.output import View, table, text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.merge import MergeChange, MergePlan, SemanticMerge
+    from memory_assets.pipeline.merge import SemanticMerge
     from memory_assets.pipeline.merge_evaluate import PairEvaluation
+    from memory_assets.pipeline.merge_types import MergeChange, MergePlan
 
 First = Annotated[str, typer.Argument(metavar="A", help="A memory id, such as mem-0001.")]
 Second = Annotated[str, typer.Argument(metavar="B", help="Another one.")]
@@ -186,9 +187,9 @@ def _evaluate(group: typer.Typer) -> None:
         without same counts as different.
         """
         from memory_assets.embedding.registry import open_embedder
-        from memory_assets.pipeline.merge_evaluate import evaluate_pairs, read_pairs
+        from memory_assets.pipeline.merge_evaluate import evaluate_pairs, read_labelled
 
-        pairs = read_pairs(file)
+        pairs = read_labelled(file)
         workspace = run.workspace
         workspace.home.ensure()
         embedder = (

@@ -109,6 +109,7 @@ class Walk:
         self.outcome = Outcome()
         self._undoable: list[tuple[int, str]] = []
         self._at = 0
+        self._just_pressed = False
 
     def go(self) -> Outcome:
         """The outcome, once everything was looked at or somebody quits."""
@@ -125,6 +126,7 @@ class Walk:
         return self.outcome
 
     def _press(self, key: str) -> None:
+        self._just_pressed = True
         if key in _SAID:
             self._say(_SAID[key])
         elif key == "e":
@@ -198,7 +200,11 @@ class Walk:
     def _ask(self, what: str, present: str) -> str:
         shown = f" [{present}]" if present else ""
         self.out.print(text(f"{what}{shown}: "), end="")
-        return sys.stdin.readline().strip() or present
+        answer = sys.stdin.readline()
+        if self._just_pressed and not sys.stdin.isatty() and not answer.strip():
+            answer = sys.stdin.readline()  # in a pipe the key may stand on a line of its own
+        self._just_pressed = False
+        return answer.strip() or present
 
     def _more(self) -> None:
         from memory_assets.cli.review import print_item

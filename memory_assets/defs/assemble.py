@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import dagster as dg
 
-from memory_assets.defs import alerts, facts, ledgers, nightly, operations, registry, review, tiers, upkeep
+from memory_assets.defs import (
+    alerts,
+    facts,
+    ledgers,
+    migration,
+    nightly,
+    operations,
+    preflight,
+    registry,
+    review,
+    tiers,
+    upkeep,
+)
 from memory_assets.defs.conventions import with_conventions
 from memory_assets.defs.resources import WorkspaceResource
 from memory_assets.settings import load_settings
@@ -15,6 +27,7 @@ defs = dg.Definitions(
     assets=with_conventions(
         [
             ledgers.session_ledgers,
+            preflight.tenant_preflight,
             ledgers.ledger_events,
             ledgers.effective_decisions,
             facts.extracted_facts,
@@ -23,6 +36,7 @@ defs = dg.Definitions(
             registry.session_markers,
             review.review_queue,
             registry.registry_views,
+            migration.embedding_migration,
             tiers.tier_assignments,
             operations.night_metrics,
         ]

@@ -55,8 +55,8 @@ def extracted_facts(
                 check_name="answers_are_sound",
                 passed=not (result.refused_answers or result.pending),
                 severity=dg.AssetCheckSeverity.WARN,
-                description=f"{result.refused_answers} answer(s) refused, {result.pending} event(s) "
-                "without an answer yet",
+                description=f"{result.refused_answers} answer(s) refused, {result.pending} without "
+                "an answer yet",
                 metadata={"refused": result.refused_answers, "pending": result.pending},
             )
         ],
@@ -66,8 +66,8 @@ def extracted_facts(
 @dg.asset_check(
     asset="memory_registry",
     name="personal_data",
-    description="Counts memories that hold personal data: identifiers with a sound checksum, e-mail "
-    "addresses, phone numbers, clients' names. Only a reviewer can have let them in.",
+    description="Counts memories that hold personal data: identifiers with a sound checksum, "
+    "e-mail addresses, phone numbers, clients' names. Only a reviewer can have let them in.",
 )
 def personal_data(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     """Warns with counts and ids; nothing of what was found is quoted."""

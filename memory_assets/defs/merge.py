@@ -1,7 +1,5 @@
 """The semantic merge as assets: pairs, calibration, proposals, and merges that are earned."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -180,7 +178,7 @@ global_semantic_merge = dg.define_asset_job(
 )
 
 
-def merge_schedule(settings: Settings) -> dg.ScheduleDefinition:
+def merge_schedule(settings: "Settings") -> dg.ScheduleDefinition:
     """The weekly schedule; off until somebody turns it on."""
     return dg.ScheduleDefinition(
         name="merge_schedule",

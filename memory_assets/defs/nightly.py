@@ -23,6 +23,7 @@ _ACTIVE = [
 nightly_consolidation = dg.define_asset_job(
     JOB_NAME,
     selection=dg.AssetSelection.assets(
+        "tenant_preflight",
         "ledger_events",
         "effective_decisions",
         "extracted_facts",

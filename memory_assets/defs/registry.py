@@ -33,7 +33,7 @@ _CHECKED_ASSET = "published_generation"
 
 
 @dg.asset(
-    deps=[effective_decisions, extracted_facts],
+    deps=[effective_decisions, extracted_facts, "tenant_preflight"],
     group_name=GROUP,
     owners=OWNERS,
     kinds={"python", "polars", "parquet"},

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memory_assets.pipeline.workspace import Workspace
 
 _STAGE_OF_STEP: Final = {
+    "tenant_preflight": "preflight",
     "ledger_events": "ingest",
     "effective_decisions": "decide",
     "extracted_facts": "extract",

@@ -14,7 +14,9 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from memory_assets.domain.detaching import detached_memory, detachment
 from memory_assets.domain.keys import MEMORY_ID, content_sha256, duplicate_key
+from memory_assets.domain.keys import memory_id as format_memory_id
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Tier = Literal["core", "recall", "archival"]
@@ -67,6 +69,19 @@ class AssignTier(_Intent, frozen=True, kw_only=True, tag="tier"):
     """An administrator's override holds so long; also for a memory that is in the tier already."""
 
 
+class Detach(_Intent, frozen=True, kw_only=True, tag="detach"):
+    """Makes a corroboration that was no duplicate a memory of its own, in its own words.
+
+    It names the corroboration; the words are taken from the registry.
+    """
+
+    memory_id: Text
+    """The memory that it corroborates."""
+    session_id: Text
+    decision_seq: int
+    fact_no: int = 0
+
+
 class ImportMemory(_Intent, frozen=True, kw_only=True, tag="import"):
     """Brings in a record of another registry under its own id.
 
@@ -111,7 +126,7 @@ class Redacted(_Intent, frozen=True, kw_only=True, tag="redacted"):
     """Stands where an applied intent was that named something removed since."""
 
 
-Intent = Supersede | Retract | Retire | AssignTier | ImportMemory | Remove | Redacted
+Intent = Supersede | Retract | Retire | AssignTier | Detach | ImportMemory | Remove | Redacted
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -155,6 +170,13 @@ class IntentState:
     """The memory that was promoted under a key."""
     promoting: set[str]
     """Tenants that have memories of their own; an import must come before the first one."""
+    corroborated: Mapping[tuple[str, str, int, int], Mapping[str, Any]] = field(
+        default_factory=dict
+    )
+    """The rows of corroborations that wait to be detached, by promotion key."""
+    owners: Mapping[MemoryKey, Mapping[str, Any]] = field(default_factory=dict)
+    """Owner columns, scope and source of the memories that they corroborate."""
+    detached: set[tuple[str, str, int, int]] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -207,6 +229,8 @@ def _apply(intent: Intent, state: IntentState, out: IntentOutcome, generation: i
             return _retire(intent, state, out, generation)
         case AssignTier():
             return _assign(intent, state, out, generation)
+        case Detach():
+            return _detach(intent, state, out, generation)
         case ImportMemory():
             return _import(intent, state, out, generation)
         case Remove():
@@ -321,6 +345,31 @@ def _assign(i: AssignTier, state: IntentState, out: IntentOutcome, generation: i
             "inputs": i.inputs,
         }
     )
+    return None
+
+
+def _detach(i: Detach, state: IntentState, out: IntentOutcome, generation: int) -> _Refusal:
+    key = (i.tenant_id, i.session_id, i.decision_seq, i.fact_no)
+    old = (i.tenant_id, i.memory_id)
+    row = state.corroborated.get(key)
+    if row is None or row["memory_id"] != i.memory_id or key in state.detached:
+        return "no-such-corroboration", f"that decision corroborates {i.memory_id} no longer"
+    if row["kind"] != "duplicate":
+        return "equal-text", "it says the same, word for word"
+    if old in out.removed:
+        return "unknown-memory", f"{i.memory_id} is removed"
+    number = state.counters.get(i.tenant_id, 0) + 1
+    state.counters[i.tenant_id] = number
+    new_id = format_memory_id(number)
+    owner = state.owners[old]
+    state.detached.add(key)
+    state.scopes[i.tenant_id, new_id] = owner["scope"]
+    state.holders[key] = (i.tenant_id, new_id)
+    by = i.decided_by
+    memory = detached_memory(row, owner, memory_id=new_id, generation=generation, by=by)
+    out.add("memories", memory)
+    undone = detachment(row, detached_as=new_id, generation=generation, by=by, reason=i.reason)
+    out.add("detachments", undone)
     return None
 
 

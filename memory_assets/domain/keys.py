@@ -82,6 +82,12 @@ def memory_id(number: int) -> str:
     return f"mem-{number:04d}"
 
 
+def memory_number(memory: str) -> int:
+    """1 for ``mem-0001``; 0 for an id of another form, which only imports bring in."""
+    found = MEMORY_ID.fullmatch(memory)
+    return int(found.group(1)) if found else 0
+
+
 def cited_memories(text: str) -> tuple[str, ...]:
     """Memory ids that a rationale cites, in order, each once."""
     return tuple(dict.fromkeys(f"mem-{m}" for m in MEMORY_ID.findall(text)))

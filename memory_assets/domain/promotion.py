@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from memory_assets.domain.events import REUSABLE_TYPES
-from memory_assets.domain.keys import memory_id
+from memory_assets.domain.keys import memory_id, memory_number
 
 RULE_VERSION: Final = "equal-v1"
 Row = Mapping[str, Any]
@@ -16,6 +16,8 @@ PromotionKey = tuple[str, str, int, int]
 ContentKey = tuple[str, str, str]
 """(tenant_id, scope, duplicate_key): equal content, visible to the same people."""
 CorroborationKind = Literal["equal", "reuse", "duplicate"]
+Given = tuple[str, CorroborationKind | None]
+"""On record from before: the memory's id, and how a corroboration came about (None: the memory)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,23 +101,36 @@ def order_key(row: Row) -> tuple[str, str, bool, int, int]:
 
 
 def plan_promotions(
-    accepted: Sequence[Accepted], known: Known, *, generation: int
+    accepted: Sequence[Accepted],
+    known: Known,
+    *,
+    generation: int,
+    given: Mapping[PromotionKey, Given] | None = None,
 ) -> PromotionPlan:
     """The rows that the generation adds for the accepted decisions.
 
     What may never become memory, and a decision whose key is settled, add nothing. One whose
     content equals an active memory of the same tenant and scope (or one accepted just before it)
     corroborates that memory, in its own words. Every other one becomes a memory with the tenant's
-    next number.
+    next number. What is ``given`` (a rebuild) keeps its id and its role, and comes first, so that
+    nothing new takes its place.
     """
+    fixed = given or {}
     counters = dict(known.counters)
+    for (tenant, *_), (memory, _) in fixed.items():
+        counters[tenant] = max(counters.get(tenant, 0), memory_number(memory))
     by_content = dict(known.by_content)
     settled = set(known.settled)
     memories: list[dict[str, Any]] = []
     corroborations: list[dict[str, Any]] = []
     barred: list[PromotionKey] = []
     skipped = 0
-    for item in sorted(accepted, key=lambda a: order_key(a.row)):
+
+    def place(item: Accepted) -> tuple[bool, bool, tuple[str, str, bool, int, int]]:
+        own = fixed.get(promotion_key(item.row))
+        return (own is None, own is not None and own[1] is not None, order_key(item.row))
+
+    for item in sorted(accepted, key=place):
         row = item.row
         key = promotion_key(row)
         if not may_become_memory(row):
@@ -127,13 +142,17 @@ def plan_promotions(
         settled.add(key)
         tenant = row["tenant_id"]
         content: ContentKey = (tenant, row["scope"], row["duplicate_key"])
-        target, kind = _existing(item, content, by_content, known.survivors)
+        own = fixed.get(key)
+        if own is None:
+            target, kind = _existing(item, content, by_content, known.survivors)
+        else:
+            target, kind = (own[0] if own[1] else None), own[1] or "equal"
         if target is not None:
             corroborations.append(_corroboration(item, target, kind, generation))
             continue
-        number = counters.get(tenant, 0) + 1
-        counters[tenant] = number
-        new_id = memory_id(number)
+        if own is None:
+            counters[tenant] = counters.get(tenant, 0) + 1
+        new_id = own[0] if own else memory_id(counters[tenant])
         by_content[content] = new_id
         memories.append(_memory(item, new_id, generation))
     return PromotionPlan(tuple(memories), tuple(corroborations), counters, skipped, tuple(barred))

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import parse_qsl, urlsplit
 
 _SPEC: Final = re.compile(r"[a-z]+:\S.*")
-_KEY_LIKE: Final = re.compile(r"key|token|secret|sig|password", re.IGNORECASE)
 
 
 def parse_specs(text: str) -> tuple[str, ...]:
@@ -51,15 +49,3 @@ def parse_by_spec(text: str) -> Mapping[str, str]:
 def value_for(values: Mapping[str, str], spec: str) -> str | None:
     """The spec's own value, or the one for all."""
     return values.get(spec, values.get(""))
-
-
-def address_problem(url: str) -> str | None:
-    """Why an address may not be set: it is none, or it carries what only the environment may."""
-    parts = urlsplit(url.strip())
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        return "must hold addresses that begin with http:// or https://"
-    if "@" in parts.netloc:
-        return "must not hold a user name or password: keys belong in the environment"
-    if any(_KEY_LIKE.search(name) for name, _ in parse_qsl(parts.query, keep_blank_values=True)):
-        return "must not hold a key in its query: keys belong in the environment"
-    return None

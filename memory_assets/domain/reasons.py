@@ -17,7 +17,8 @@ REASONS: Final[dict[str, str]] = {
     "promoted": "already promoted",
     "equal-content": "says the same as an earlier decision of the session",
     "open": "the session is not finished yet",
-    "blocked": "the ledger is missing, unreadable, or lost a row",
+    "blocked": "the ledger is missing, unreadable, or lost a row; or a pre-flight check stopped the "
+    "tenant",
 }
 
 

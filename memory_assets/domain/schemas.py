@@ -315,6 +315,19 @@ USES: Final = TableSpec(
     ),
 )
 
+DETACHMENTS: Final = TableSpec(
+    "detachments",
+    "A corroboration that was no duplicate: it counts no longer, its words are a memory of its own.",
+    (
+        *_PROMOTION_KEY,
+        Column("memory_id", pl.String, "The memory that it had corroborated."),
+        Column("detached_as", pl.String, "The memory that it became."),
+        Column("generation", pl.Int64, "Generation that recorded it."),
+        Column("decided_by", pl.String, "Reviewer, or the calibrated rule."),
+        Column("reason", pl.String, "Why."),
+    ),
+)
+
 SUPERSESSIONS: Final = TableSpec(
     "supersessions",
     "B replaces A; A stays. A retraction row undoes an earlier one.",
@@ -381,6 +394,7 @@ DERIVED_TABLES: Final = (
 REGISTRY_TABLES: Final = (
     MEMORIES,
     CORROBORATIONS,
+    DETACHMENTS,
     USES,
     SUPERSESSIONS,
     RETIREMENTS,

@@ -40,6 +40,11 @@ class BaseEmbedder(ABC):
         """What tells these weights from others under the same name."""
 
     @property
+    def fingerprint_is_known(self) -> bool:
+        """Whether the fingerprint can be told without asking anybody."""
+        return True
+
+    @property
     @abstractmethod
     def kind_matters(self) -> bool:
         """Whether a text has one vector as a query and another as a document."""

@@ -91,6 +91,11 @@ class HostedEmbedder(BaseEmbedder):
             known = self._remember(fresh_probe(self._ask_probe(), *self._here_and_now()))
         return known.fingerprint
 
+    @property
+    def fingerprint_is_known(self) -> bool:
+        """Whether an answer to the probe text is remembered."""
+        return self._probes.load(self._identity) is not None
+
     def verify(self, *, now_in_any_case: bool = False) -> None:
         """Compare the answer to the probe with the remembered one, at most once a day.
 

@@ -11,9 +11,11 @@ from memory_assets.domain.schemas import QUARANTINE, TEXTS, Column, TableSpec
 WHOLE_SESSION: Final = 0
 """Number of a tombstone that stands for the refused lines of a session: no row has it."""
 _CONTENT = frozenset(
-    ["subject", "detail", "rationale", "question_context", "tables", "concepts", "user_id"]
-    + ["client_id", "audience", "source", "metadata", "extra", "duplicate_key", "content_sha256"]
-    + ["scope", "cites", "answer"]
+    (
+        *("subject", "detail", "rationale", "question_context", "tables", "concepts", "cites"),
+        *("user_id", "client_id", "audience", "source", "metadata", "extra", "scope", "answer"),
+        *("duplicate_key", "content_sha256"),
+    )
 )
 """Columns of derived tables that hold, or can be traced back to, what somebody said."""
 

@@ -13,6 +13,7 @@ from memory_assets.domain.schemas import PROMOTION_KEY, SESSIONS
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.pipeline import ingest
 from memory_assets.pipeline.decide import current_decisions
+from memory_assets.pipeline.extract import current_facts
 from memory_assets.pipeline.doctor_machine import is_writable
 from memory_assets.pipeline.findings import Finding, error, info, ok, warning
 from memory_assets.pipeline.markers import owed_markers
@@ -139,7 +140,13 @@ def drift(workspace: Workspace, *, now: datetime) -> Iterator[Finding]:
             f"line {first.line}: {first.reason}",
             "decide on the candidate as it is now.",
         )
-    decisions = current_decisions(workspace.derived, sessions).filter(~pl.col("in_force"))
+    columns = [*PROMOTION_KEY, "in_force"]
+    decisions = pl.concat(
+        [
+            current_decisions(workspace.derived, sessions, columns),
+            current_facts(workspace.derived, sessions, columns),
+        ]
+    ).filter(~pl.col("in_force"))
     ended = registry.active().join(decisions, on=PROMOTION_KEY, how="semi").height
     if ended:
         yield info(

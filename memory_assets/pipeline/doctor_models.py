@@ -39,9 +39,7 @@ def models(workspace: Workspace, *, deep: bool) -> Iterator[Finding]:
     yield from _spaces(workspace)
 
 
-def _asked(
-    member: GuardedEmbedder, name: str, spec: str, *, serves: bool, deep: bool
-) -> Finding:
+def _asked(member: GuardedEmbedder, name: str, spec: str, *, serves: bool, deep: bool) -> Finding:
     """What a provider says to one text; a fallback that keeps no index only warns."""
     hosted = isinstance(member.inner, HostedEmbedder)
     worse = error if serves else warning
@@ -60,9 +58,7 @@ def _asked(
         where = f" ({failure.where})" if failure.where else ""
         return worse(name, failure.what + where, failure.remedy)
     spent = f", {member.usage.tokens} tokens for asking" if hosted else ""
-    return ok(
-        name, f"{spec} answers with {length} dimensions, as declared{spent}; {member.state}"
-    )
+    return ok(name, f"{spec} answers with {length} dimensions, as declared{spent}; {member.state}")
 
 
 def _last_run(workspace: Workspace) -> Iterator[Finding]:

@@ -18,7 +18,8 @@ from memory_assets.domain.text import fold_query
 from memory_assets.domain.visibility import Principal, rule_for
 from memory_assets.embedding.through_cache import embed_through_cache
 from memory_assets.pipeline.evaluation_cases import Case
-from memory_assets.pipeline.search import Searcher, where_of
+from memory_assets.pipeline.search import Searcher
+from memory_assets.pipeline.search_filters import visible
 from memory_assets.pipeline.search_legs import Question, TenantScores, score_tenant
 from memory_assets.pipeline.search_state import ServedGeneration, use_events
 
@@ -118,7 +119,7 @@ def _ranks(
     assert pinned is not None
     rows = served.tenant(case.tenant_id)
     rule = rule_for(principal, case.tenant_id, "evaluate")
-    allowed = rows.frame.select(rule.expr().alias("a"))["a"].to_numpy()
+    allowed = rows.visible(rule)
     if case.session_id is not None:
         allowed = allowed & (rows.frame["session_id"] != case.session_id).to_numpy()
         rows = rows.without_uses(events, case.session_id)
@@ -127,7 +128,7 @@ def _ranks(
     scores = TenantScores(rows, allowed, ranking, now.timestamp())
     folded = fold_query(case.query)
     index = served.index(pinned)
-    score_tenant(scores, Question(folded, vector), index, where_of(rule), 10, options.legs)
+    score_tenant(scores, Question(folded, vector), index, visible(rule), 10, options.legs)
     keys = pl.Series([f"{case.tenant_id}/{m}" for m in sorted(case.needed)])
     slots = [int(s) for s in scores.slots(keys)]
     if -1 in slots:

@@ -15,6 +15,7 @@ from memory_assets.errors import CorruptStore
 from memory_assets.pipeline import ingest
 from memory_assets.pipeline.browse import corroborations_of, find_memory, plain
 from memory_assets.pipeline.decide import current_decisions
+from memory_assets.pipeline.extract import current_facts
 from memory_assets.pipeline.registry_view import RegistryView
 from memory_assets.pipeline.tenants import require_tenant
 from memory_assets.pipeline.workspace import Workspace
@@ -102,7 +103,12 @@ def _decisions(
     sessions = workspace.derived.read(ingest.GROUP, SESSIONS)
     now = {
         _key(row): row
-        for row in current_decisions(workspace.derived, sessions)
+        for row in pl.concat(
+            [
+                current_decisions(workspace.derived, sessions),
+                current_facts(workspace.derived, sessions),
+            ]
+        )
         .join(
             pl.DataFrame([_key(memory), *map(_key, seen)], schema=_KEY_SCHEMA, orient="row"),
             on=PROMOTION_KEY,

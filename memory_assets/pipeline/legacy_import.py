@@ -30,7 +30,7 @@ _TEXTS: Final = ("type", "subject", "detail", "rationale", "question_context")
 _LISTS: Final = ("tables", "concepts")
 _OWNER: Final = ("user_id", "client_id", "audience", "source")
 _KNOWN: Final = frozenset(a for names in _ALIASES.values() for a in names) | frozenset(
-    (*_TEXTS, *_LISTS, *_OWNER, "metadata")
+    (*_TEXTS, *_LISTS, *_OWNER, "metadata", "fact_no")
 )
 _SHOWN: Final = 20
 
@@ -134,7 +134,11 @@ def import_registry(workspace: Workspace, plan: ImportPlan, *, now: datetime) ->
 
 def exported_rows(workspace: Workspace, tenant_id: str) -> list[dict[str, Any]]:
     """The tenant's active memories in the form of ``registry.jsonl``, in the order of their ids."""
-    active = workspace.registry().of_tenant(tenant_id).active()
+    return registry_rows(workspace.registry().of_tenant(tenant_id).active())
+
+
+def registry_rows(active: pl.DataFrame) -> list[dict[str, Any]]:
+    """Active memories in the form of ``registry.jsonl``; read again, they give the same lines."""
     return [
         {
             "id": row["memory_id"],
@@ -143,6 +147,8 @@ def exported_rows(workspace: Workspace, tenant_id: str) -> list[dict[str, Any]]:
             "decision_seq": row["decision_seq"],
             **{name: row[name] for name in (*_TEXTS, *_LISTS)},
             **{name: row[name] for name in _OWNER if row[name]},
+            **({"fact_no": row["fact_no"]} if row["fact_no"] else {}),
+            **({"metadata": found} if (found := json.loads(row["metadata"])) else {}),
         }
         for row in active.iter_rows(named=True)
     ]
@@ -202,12 +208,20 @@ def _record(
         memory_id=memory_id,
         session_id=str(session),
         decision_seq=seq,
+        fact_no=_fact_no(row),
         record_decided_at=_time(_first(row, "record_decided_at"), now),
         **copied,
         metadata=json.dumps(metadata, sort_keys=True, ensure_ascii=False),
         scope=scope_text(scope_of(owner["user_id"], owner["client_id"], owner["audience"])),
         retired=_retired(texts, SchemaNames(names.patterns, names.tables | own_tables)),
     )
+
+
+def _fact_no(row: Mapping[str, Any]) -> int:
+    value = row.get("fact_no", 0)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError("fact_no is no number from 0")
+    return value
 
 
 def _retired(texts: Mapping[str, str], names: SchemaNames) -> str:

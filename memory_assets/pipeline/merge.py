@@ -7,9 +7,8 @@ publication applies; verdicts go to the append-only file of reviewed pairs.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from memory_assets.domain.guards import RULE_VERSION
-from memory_assets.domain.intents import Intent, Retract, Supersede
+from memory_assets.domain.intents import Retract, Supersede
 from memory_assets.domain.merge import (
     MergePolicy,
     Supersession,
@@ -26,7 +25,6 @@ from memory_assets.domain.merge import (
     pair_key,
 )
 from memory_assets.domain.merge_review import PairReview, PairVerdict, PairVerdicts
-from memory_assets.domain.review import AGENT_PREFIX
 from memory_assets.domain.spaces import DEFINITION_RECIPE
 from memory_assets.embedding.through_cache import embed_through_cache
 from memory_assets.errors import UnknownMemoryError, UsageError
@@ -43,79 +41,20 @@ from memory_assets.pipeline.merge_proposals import (
     Definitions,
     ProposeResult,
     commit_proposals,
+    merge_tables,
     propose,
     read_proposals,
 )
 from memory_assets.pipeline.merge_ray import runner
 from memory_assets.pipeline.merge_space import space_floor
+from memory_assets.pipeline.merge_types import MergeChange, MergePlan, Told, intent_of, person
 from memory_assets.pipeline.registry_view import RegistryView
 from memory_assets.pipeline.workspace import Workspace
-from memory_assets.storage.home import Home
 from memory_assets.storage.intents import append_intents, read_intents
 from memory_assets.storage.locks import exclusive
 from memory_assets.storage.pair_log import append_pair_reviews, read_pair_log
-from memory_assets.storage.parts import DerivedTables
 
 RULE: Final = f"rule merge {RULE_VERSION}"
-Told = Callable[[str, int, int], None]
-"""Called with (what, done, total) while long work goes on."""
-
-
-@dataclass(frozen=True)
-class MergePlan:
-    """What a plan found for some tenants."""
-
-    pairs: PairsResult
-    calibrations: tuple[TenantCalibration, ...]
-    results: tuple[ProposeResult, ...]
-
-    def to_metadata(self) -> dict[str, Any]:
-        """Counts for the run's metadata; no content."""
-        totals: dict[str, Any] = {}
-        for result in self.results:
-            for name, n in result.to_metadata().items():
-                totals[name] = totals.get(name, 0) + n
-        return {**self.pairs.to_metadata(), **totals}
-
-
-@dataclass(frozen=True, slots=True)
-class MergeChange:
-    """What was asked of the next publication."""
-
-    tenant_id: str
-    supersessions: tuple[Supersession, ...]
-    labels: int
-    """Pairs that were noted as reviewed."""
-    intents: tuple[int, ...]
-    """Numbers of the intents."""
-    siblings: tuple[str, ...] = ()
-    """Near relatives of the replaced memories that stay active."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The change as ``--json`` prints it."""
-        return {
-            "tenant_id": self.tenant_id,
-            "supersessions": [
-                {
-                    "memory_id": s.memory_id,
-                    "superseded_by": s.superseded_by,
-                    "retracted": s.retracted,
-                    "decided_by": s.decided_by,
-                }
-                for s in self.supersessions
-            ],
-            "reviewed_pairs": self.labels,
-            "intents": list(self.intents),
-            "siblings": list(self.siblings),
-        }
-
-
-def merge_tables(home: Home) -> DerivedTables:
-    """The tables of the merge: rebuilt by the next plan, so the folder may be deleted.
-
-    They have a folder of their own, since a long search must not hold up the night's tables.
-    """
-    return DerivedTables(home.root / "merge")
 
 
 class SemanticMerge:
@@ -225,7 +164,7 @@ class SemanticMerge:
             UsageError: no such proposal, or it is no longer what was proposed, or no reviewer.
         """
         row = self._proposal(tenant_id, proposal_id)
-        who = _person(reviewer)
+        who = person(reviewer)
         decided_by = f"reviewer {who}"
         made = self._supersessions(tenant_id, row["members"], row["survivor"], decided_by)
         labels = self._labels(tenant_id, row["members"], row["kind"], who, reason, now)
@@ -236,7 +175,7 @@ class SemanticMerge:
     ) -> MergeChange:
         """A person says no: every pair of the proposal is remembered as not the same."""
         row = self._proposal(tenant_id, proposal_id)
-        who = _person(reviewer)
+        who = person(reviewer)
         labels = self._labels(tenant_id, row["members"], "different", who, reason, now)
         return self._record(tenant_id, (), labels, reason, now)
 
@@ -248,7 +187,7 @@ class SemanticMerge:
         Raises:
             UsageError: neither memory replaces the other now.
         """
-        who = _person(reviewer)
+        who = person(reviewer)
         self._row(tenant_id, a), self._row(tenant_id, b)
         old, new = (a, b) if self._replaced.get((tenant_id, a)) == b else (b, a)
         if self._replaced.get((tenant_id, old)) != new:
@@ -395,7 +334,7 @@ class SemanticMerge:
     ) -> MergeChange:
         """Labels first: a crash in between leaves a verdict without its merge, not the reverse."""
         append_pair_reviews(self.home, labels)
-        intents = [_intent(s, reason, now) for s in made]
+        intents = [intent_of(s, reason, now) for s in made]
         numbers = append_intents(self.home, intents, after=self.current.intents_through)
         self._replaced = self._replacements()
         gone = [s.memory_id for s in made if not s.retracted]
@@ -466,29 +405,6 @@ class SemanticMerge:
             for r in rows
             if pair_key(r["memory_id"], r["superseded_by"]) == pair
         ]
-
-
-def _intent(s: Supersession, reason: str, now: datetime) -> Intent:
-    kind = Retract if s.retracted else Supersede
-    return kind(
-        tenant_id=s.tenant_id,
-        memory_id=s.memory_id,
-        superseded_by=s.superseded_by,
-        decided_by=s.decided_by,
-        decided_at=now,
-        reason=reason,
-        evidence=json.dumps(s.evidence, ensure_ascii=False, sort_keys=True),
-    )
-
-
-def _person(reviewer: str) -> str:
-    name = reviewer.strip()
-    if not name or name.startswith(AGENT_PREFIX):
-        raise UsageError(
-            f"{reviewer!r} is no reviewer: agents never merge.",
-            remedy="name the person who decides with --reviewer NAME.",
-        )
-    return name
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

@@ -152,7 +152,7 @@ class PairEvaluation:
         }
 
 
-def read_pairs(path: Path) -> tuple[LabelledPair, ...]:
+def read_labelled(path: Path) -> tuple[LabelledPair, ...]:
     """The pairs of a JSONL file with ``a``, ``b`` and, where known, ``same``, ``kind``, subjects.
 
     A line without ``same`` counts as different: files of hard negatives carry no label.

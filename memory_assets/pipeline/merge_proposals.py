@@ -28,12 +28,21 @@ from memory_assets.domain.merge_tables import MERGE_PROPOSALS
 from memory_assets.domain.ports import Progress
 from memory_assets.domain.spaces import definition_text
 from memory_assets.pipeline.frames import frame_of
+from memory_assets.storage.home import Home
 from memory_assets.storage.parts import DerivedTables
 
 GROUP: Final = "merge_proposals"
 _ORDER: Final = {"same": 0, "contains": 1, "conflicts": 2}
 _REPORT_EVERY: Final = 1_000
 Kind = Literal["same", "contains", "conflicts"]
+
+
+def merge_tables(home: Home) -> DerivedTables:
+    """The tables of the merge: rebuilt by the next plan, so the folder may be deleted.
+
+    They have a folder of their own, since a long search must not hold up the night's tables.
+    """
+    return DerivedTables(home.root / "merge")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,18 @@ NightProgress = Callable[[str, int, int], None]
 
 SHOWN_LINES: Final = 20
 """Refused lines that the report quotes; ``quarantine list`` has them all."""
-STEPS: Final = ("ingest", "decide", "extract", "candidates", "publish", "markers", "queue", "views", "tiers", "metrics")
+STEPS: Final = (
+    "preflight",
+    "ingest",
+    "decide",
+    "extract",
+    "candidates",
+    "publish",
+    "markers",
+    "queue",
+    "views",
+    "tiers",
+)
 _T = TypeVar("_T")
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from memory_assets.domain.allocations import Allocations, given_ids
 from memory_assets.domain.intents import (
+    Detach,
     IntentOutcome,
     IntentState,
     MemoryKey,
@@ -27,7 +29,7 @@ from memory_assets.domain.schemas import (
     USES,
 )
 from memory_assets.pipeline.frames import frame_of
-from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.pipeline.registry_view import RegistryView, frame_of_keys
 from memory_assets.storage.generations import Generation
 
 _ID = ["tenant_id", "memory_id"]
@@ -68,6 +70,7 @@ def plan_generation(
     accepted: Sequence[Accepted],
     intents: Sequence[Recorded],
     uses: pl.DataFrame | None = None,
+    allocations: Allocations | None = None,
 ) -> Plan:
     """The plan for the generation after ``current``; pure, so it can be shown without publishing.
 
@@ -77,7 +80,7 @@ def plan_generation(
     number = current.number + 1
     outcome, counters = IntentOutcome(), dict(current.counters)
     if intents:
-        state = _state(before, counters)
+        state = _state(before, counters, intents)
         outcome, counters = apply_intents(intents, state, generation=number), state.counters
     rows = {name: _frame(name, found) for name, found in outcome.rows.items() if found}
     tombstones = _tombstones(before, outcome, number)
@@ -85,7 +88,8 @@ def plan_generation(
         rows[TOMBSTONES.name] = _frame(TOMBSTONES.name, tombstones)
     middle = before.without(outcome.removed.keys()).without_keys(outcome.buried_keys.keys())
     middle = middle.with_rows(rows)
-    promotions = plan_promotions(accepted, middle.known(counters), generation=number)
+    given = given_ids(allocations or {})
+    promotions = plan_promotions(accepted, middle.known(counters), generation=number, given=given)
     after = middle
     if uses is not None and uses.height:
         # Nothing about a memory that goes in the same breath.
@@ -114,7 +118,9 @@ def plan_generation(
     )
 
 
-def _state(before: RegistryView, counters: Mapping[str, int]) -> IntentState:
+def _state(
+    before: RegistryView, counters: Mapping[str, int], intents: Sequence[Recorded]
+) -> IntentState:
     memories = before.memories
     own = memories.filter(pl.col("origin") != "imported")
     tiers = before.tiers.sort("generation", maintain_order=True).unique(_ID, keep="last")
@@ -131,7 +137,21 @@ def _state(before: RegistryView, counters: Mapping[str, int]) -> IntentState:
             for t, s, n, f, m in memories.select(*PROMOTION_KEY, "memory_id").iter_rows()
         },
         promoting=set(own["tenant_id"].unique().to_list()),
+        **_detachable(before, [r.intent for r in intents if isinstance(r.intent, Detach)]),
     )
+
+
+def _detachable(before: RegistryView, wanted: Sequence[Detach]) -> dict[str, Any]:
+    """The corroborations that are to be detached, and the owners of what they corroborate."""
+    if not wanted:
+        return {}
+    keys = frame_of_keys({(i.tenant_id, i.session_id, i.decision_seq, i.fact_no) for i in wanted})
+    rows = before.corroborations.join(keys, on=PROMOTION_KEY, how="semi")
+    owners = before.memories.join(rows, on=_ID, how="semi")
+    return {
+        "corroborated": {tuple(r[k] for k in PROMOTION_KEY): r for r in rows.to_dicts()},
+        "owners": {(r["tenant_id"], r["memory_id"]): r for r in owners.to_dicts()},
+    }
 
 
 def _tombstones(

@@ -1,8 +1,8 @@
 """Proposals about published memories: what they are, and what an accepted one asks publication for.
 
 A proposal is derived from tables every time; only the reviewer's verdict on it is on record. To
-extend: a kind is one entry of :data:`KINDS`, with the function that finds its proposals and the one
-that turns an accepted one into intents.
+extend: a kind is one entry of ``proposal_kinds.KINDS``, with the function that finds its proposals
+and the one that turns an accepted one into intents.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from memory_assets.domain.review import ProposalDecision, line_refusal
 from memory_assets.domain.schemas import PROMOTION_KEY, SESSIONS
 from memory_assets.pipeline import ingest
 from memory_assets.pipeline.decide import current_decisions
+from memory_assets.pipeline.extract import current_facts
 from memory_assets.pipeline.registry_view import RegistryView
 from memory_assets.pipeline.review_apply import Overridden, latest_lines
 from memory_assets.storage.home import Home
@@ -66,6 +67,7 @@ class State:
 
     registry: RegistryView
     derived: DerivedTables
+    home: Home
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class Kind:
     find: Callable[[State], Iterable[Proposal]]
     intents: Callable[[Proposal, ProposalDecision], Sequence[Intent]]
     """What an accepted one asks the next publication for."""
+    record: Callable[[State, Proposal, ProposalDecision], None] = lambda *_: None
+    """What else is kept of an accepted or declined one; doing it twice changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +104,15 @@ _STATES: Final = {
 }
 
 
-def judged_proposals(state: State, log: ReviewLog, *, now: datetime) -> Judged:
+def judged_proposals(
+    state: State, log: ReviewLog, kinds: Sequence[Kind], *, now: datetime
+) -> Judged:
     """The proposals as they stand now; lines of the review file are judged singly.
 
     A verdict on a proposal that changed since is refused, and the proposal waits again. A line
     about one that is gone (its effect is published, or its cause has ended) is history.
     """
-    found = {p.key: p for kind in KINDS for p in kind.find(state)}
+    found = {p.key: p for kind in kinds for p in kind.find(state)}
     memories = set(state.registry.memories.select(_ID).rows()) if log.proposals else set()
     sound = []
     refused = []
@@ -129,8 +135,8 @@ def judged_proposals(state: State, log: ReviewLog, *, now: datetime) -> Judged:
     return Judged(pairs, (*refused, *clashes), overridden)
 
 
-def record_accepted(
-    home: Home, state: State, log: ReviewLog, *, through: int, now: datetime
+def settle_proposals(
+    state: State, log: ReviewLog, kinds: Sequence[Kind], *, through: int, now: datetime
 ) -> int:
     """Count of intents appended: what accepted proposals ask for and no pending intent asks yet.
 
@@ -139,16 +145,18 @@ def record_accepted(
     """
     if not log.proposals:
         return 0
-    effects = {kind.name: kind.intents for kind in KINDS}
-    wanted = [
-        intent
-        for proposal, verdict in judged_proposals(state, log, now=now).proposals
-        if verdict is not None and verdict.verdict == "accept"
-        for intent in effects[proposal.kind](proposal, verdict)
-    ]
-    pending = {_target(r.intent) for r in read_intents(home).after(through)}
+    effects = {kind.name: kind for kind in kinds}
+    wanted: list[Intent] = []
+    for proposal, verdict in judged_proposals(state, log, kinds, now=now).proposals:
+        if verdict is None or verdict.verdict not in ("accept", "decline"):
+            continue
+        # Recorded first: a crash in between leaves a label without its merge, not the reverse.
+        effects[proposal.kind].record(state, proposal, verdict)
+        if verdict.verdict == "accept":
+            wanted += effects[proposal.kind].intents(proposal, verdict)
+    pending = {_target(r.intent) for r in read_intents(state.home).after(through)}
     fresh = [intent for intent in wanted if _target(intent) not in pending]
-    return len(append_intents(home, fresh, after=through))
+    return len(append_intents(state.home, fresh, after=through))
 
 
 def _target(intent: Intent) -> tuple[Any, ...]:
@@ -168,7 +176,12 @@ def _retirements(state: State) -> Iterable[Proposal]:
         return
     sessions = state.derived.read(ingest.GROUP, SESSIONS)
     columns = [*PROMOTION_KEY, "in_force", "ended_by", "ended_reason", "verdict"]
-    decisions = current_decisions(state.derived, sessions, columns)
+    decisions = pl.concat(
+        [
+            current_decisions(state.derived, sessions, columns),
+            current_facts(state.derived, sessions, columns),
+        ]
+    )
     by_marker = pl.col("verdict_by").str.starts_with("marker seq:")
     unmarked = by_marker & (pl.col("verdict").is_null() | (pl.col("verdict") == "declined"))
     found = (
@@ -195,11 +208,12 @@ def _retirements(state: State) -> Iterable[Proposal]:
             f"{row['session_id']} {format_ref(row['decision_seq'])}: {cause}",
             since=times.get(key),
             evidence={"session_id": row["session_id"], "decision_seq": row["decision_seq"]},
-            content_sha256=_digest("retire", row["content_sha256"], cause),
+            content_sha256=digest_of("retire", row["content_sha256"], cause),
         )
 
 
-def _digest(*parts: str) -> str:
+def digest_of(*parts: str) -> str:
+    """Hash of what a reviewer sees of a proposal."""
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
@@ -215,4 +229,4 @@ def _retire(proposal: Proposal, verdict: ProposalDecision) -> Sequence[Intent]:
     ]
 
 
-KINDS: Final[tuple[Kind, ...]] = (Kind("retire", _retirements, _retire),)
+RETIREMENT: Final = Kind("retire", _retirements, _retire)

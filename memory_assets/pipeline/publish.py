@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from memory_assets.domain.allocations import Allocations, as_recorded
 from memory_assets.domain.checks import (
     CheckResult,
     Staged,
@@ -26,6 +27,7 @@ from memory_assets.domain.checks import (
 from memory_assets.domain.events import REUSABLE_TYPES
 from memory_assets.domain.intents import RefusedIntent
 from memory_assets.domain.ports import Progress, VectorCache
+from memory_assets.domain.promotion import Accepted
 from memory_assets.domain.schemas import REGISTRY_TABLES, SESSIONS
 from memory_assets.embedding.chain import ProviderChain, ProviderState
 from memory_assets.embedding.through_cache import EmbedStats
@@ -44,6 +46,7 @@ from memory_assets.pipeline.removal import forget_texts, scrub
 from memory_assets.pipeline.review_filter import names_reader
 from memory_assets.pipeline.settle import near_duplicates
 from memory_assets.pipeline.space_set import Move, Opener, SpaceSet
+from memory_assets.storage.deviations import stopped_tenants
 from memory_assets.storage.failpoints import reached
 from memory_assets.storage.generations import (
     Generation,
@@ -144,6 +147,7 @@ class Publisher:
         opener: Opener = lambda _: None,
         move: Move | None = None,
         migration: MigrationNote | None = None,
+        allocations: Allocations | None = None,
     ) -> None:
         self.home = home
         self.derived = derived
@@ -157,6 +161,7 @@ class Publisher:
         self.opener = opener
         self.move = move
         self.migration = migration
+        self.allocations = allocations or {}
         self._seconds: dict[str, float] = {}
 
     def publish(self, *, rebuild_index: bool = False) -> PublishResult:
@@ -186,7 +191,8 @@ class Publisher:
             uses = new_uses(
                 self.home.access_log, before, generation=current.number + 1, now=self.now
             )
-            plan = plan_generation(current, before, assessment.accepted, intents, uses)
+            accepted = self._as_recorded(assessment.accepted)
+            plan = plan_generation(current, before, accepted, intents, uses, self.allocations)
             active = plan.after.active()
             rows = IndexRows(active, self._languages(active))
             reached("publish.planned")
@@ -225,6 +231,14 @@ class Publisher:
         return self._result(
             True, generation, plan, active, spaces, done[0], checks, assessment, recovery
         )
+
+    def _as_recorded(self, accepted: Sequence[Accepted]) -> Sequence[Accepted]:
+        """In a rebuild: what was promoted once is promoted again, by the verdict of that time."""
+        if not self.allocations:
+            return accepted
+        sessions = self.derived.read(ingest.GROUP, SESSIONS)
+        decided = [current_decisions(self.derived, sessions), current_facts(self.derived, sessions)]
+        return as_recorded(accepted, pl.concat(decided).iter_rows(named=True), self.allocations)
 
     def _recover(self, current: Generation) -> Recovery:
         recovery = recover(self.store, current)
@@ -415,6 +429,10 @@ def assess_home(
     verdicts on near duplicates are left aside.
     """
     sessions = derived.read(ingest.GROUP, SESSIONS)
+    halted = sorted(stopped_tenants(home.preflight))
+    if halted:
+        stays = pl.when(pl.col("tenant_id").is_in(halted)).then(pl.lit("preflight"))
+        sessions = sessions.with_columns(stays.otherwise("status").alias("status"))
     reviews = read_review_log(home.review_decisions)
     where = pl.col("type").is_in(sorted(REUSABLE_TYPES))
     if only_reviewed:

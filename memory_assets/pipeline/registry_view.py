@@ -17,6 +17,7 @@ from memory_assets.domain.promotion import (
 )
 from memory_assets.domain.schemas import (
     CORROBORATIONS,
+    DETACHMENTS,
     MEMORIES,
     PROMOTION_KEY,
     RETIREMENTS,
@@ -37,6 +38,7 @@ _ATTRIBUTES: Final = {
     TIER_ASSIGNMENTS.name: "tiers",
     TOMBSTONES.name: "tombstones",
     USES.name: "uses",
+    DETACHMENTS.name: "detachments",
 }
 
 
@@ -52,19 +54,26 @@ class RegistryView:
     tiers: pl.DataFrame
     tombstones: pl.DataFrame
     uses: pl.DataFrame = field(default_factory=USES.empty)
+    detachments: pl.DataFrame = field(default_factory=DETACHMENTS.empty)
+    """Corroborations that became memories of their own; ``corroborations`` is without them."""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> RegistryView:
         """The tables of a pinned generation."""
+        detached = snapshot.table(DETACHMENTS)
+        corroborations = snapshot.table(CORROBORATIONS)
+        if detached.height:
+            corroborations = corroborations.join(detached, on=PROMOTION_KEY, how="anti")
         return cls(
             snapshot.number,
             snapshot.table(MEMORIES),
-            snapshot.table(CORROBORATIONS),
+            corroborations,
             snapshot.table(SUPERSESSIONS),
             snapshot.table(RETIREMENTS),
             snapshot.table(TIER_ASSIGNMENTS),
             snapshot.table(TOMBSTONES),
             snapshot.table(USES),
+            detached,
         )
 
     def with_rows(self, rows: Mapping[str, pl.DataFrame]) -> RegistryView:
@@ -74,7 +83,11 @@ class RegistryView:
             for name, attribute in _ATTRIBUTES.items()
             if name in rows
         }
-        return replace(self, **grown)
+        made = replace(self, **grown)
+        if DETACHMENTS.name not in rows:
+            return made
+        kept = made.corroborations.join(rows[DETACHMENTS.name], on=PROMOTION_KEY, how="anti")
+        return replace(made, corroborations=kept)
 
     def of_tenant(self, tenant_id: str) -> RegistryView:
         """One tenant's part."""

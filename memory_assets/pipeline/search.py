@@ -19,12 +19,12 @@ from memory_assets.domain.ranking import Calibration, Ranking
 from memory_assets.domain.searchable import SEARCHABLE_TYPES, search_refusal
 from memory_assets.domain.spaces import EmbeddingSpace
 from memory_assets.domain.text import fold_query
-from memory_assets.domain.visibility import Principal, Rule, rule_for
+from memory_assets.domain.visibility import Condition, Principal, Rule, rule_for
 from memory_assets.embedding.chain import ProviderChain
 from memory_assets.errors import IndexMismatch, UnknownTenantError, UsageError
 from memory_assets.pipeline.as_of import generation_at
 from memory_assets.pipeline.query_space import PlacedQuery, place_query
-from memory_assets.pipeline.search_filters import memories_only, visible
+from memory_assets.pipeline.search_filters import visible
 from memory_assets.pipeline.search_legs import Question, TenantScores, score_tenant
 from memory_assets.pipeline.search_options import SearchOptions
 from memory_assets.pipeline.search_state import Mask, ServedGeneration, TenantRows
@@ -38,7 +38,6 @@ from memory_assets.pipeline.search_types import (
 )
 from memory_assets.pipeline.session_use import Exclusions, decided_memories, read_session
 from memory_assets.storage.generations import Generation, GenerationStore, PinnedSpace
-from memory_assets.storage.index_schema import Predicate, all_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,15 +239,14 @@ class Searcher:
     ) -> SearchResult:
         request, served = asked.request, asked.served
         rows = served.tenant(tenant_id)
-        allowed = _allowed(rows, rule, request)
+        rule = narrowed(rule, request)
+        allowed = _allowed(rows, rule)
         dropped = _drop_excluded(rows, allowed, excluded)
         scores = TenantScores(rows, allowed, asked.ranking, request.now.timestamp())
         index = served.index(asked.pinned)
-        folded = fold_query(request.query)
-        where = where_of(rule)
-        exact = score_tenant(
-            scores, Question(folded, asked.vector), index, where, request.k, self.options.legs
-        )
+        question = Question(fold_query(request.query), asked.vector)
+        where = visible(rule)
+        exact = score_tenant(scores, question, index, where, request.k, self.options.legs)
         hits: list[Hit] = []
         patterns = self.options.schema_patterns(tenant_id)
         for slot in scores.best(min(2 * request.k + 20, len(scores.places))):
@@ -270,23 +268,17 @@ class Searcher:
         )
 
 
-def where_of(rule: Rule) -> Predicate:
-    """Memories of a reusable type that the rule allows, as a filter of the index."""
-    return all_of(memories_only(), visible(rule))
-
-
-def _allowed(rows: TenantRows, rule: Rule, request: SearchRequest) -> Mask:
+def _allowed(rows: TenantRows, rule: Rule) -> Mask:
     """The memories that may be found, before anything is scored."""
-    wanted = [rule.expr(), pl.col("type").is_in(sorted(SEARCHABLE_TYPES))]
-    for column, value in (
-        ("tier", request.tier),
-        ("user_id", request.user),
-        ("client_id", request.client),
-    ):
-        if value is not None:
-            wanted.append(pl.col(column) == value)
-    found = rows.frame.select(pl.all_horizontal(wanted).fill_null(False).alias("allowed"))
-    return np.array(found["allowed"].to_numpy(), np.bool_)
+    reusable = Rule(((Condition("type", SEARCHABLE_TYPES),),))
+    return rows.visible(rule) & rows.visible(reusable)
+
+
+def narrowed(rule: Rule, request: SearchRequest) -> Rule:
+    """The rule with the request's filters added to each of its alternatives."""
+    asked = {"tier": request.tier, "user_id": request.user, "client_id": request.client}
+    added = tuple(Condition(c, frozenset({v})) for c, v in asked.items() if v is not None)
+    return Rule(tuple((*clause, *added) for clause in rule.clauses)) if added else rule
 
 
 def _drop_excluded(rows: TenantRows, allowed: Mask, excluded: Exclusions) -> list[Dropped]:

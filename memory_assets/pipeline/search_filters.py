@@ -1,16 +1,13 @@
-"""Access rules and search options as filters of the index: what may not be seen is not searched."""
+"""Access rules as filters of the index: what may not be seen is not searched."""
 
 from __future__ import annotations
 
-from memory_assets.domain.searchable import SEARCHABLE_TYPES
 from memory_assets.domain.visibility import Condition, Rule
 from memory_assets.storage.index_schema import (
-    KIND,
     NOTHING,
     Predicate,
     all_of,
     any_of,
-    equals,
     is_in,
     is_null,
 )
@@ -21,11 +18,6 @@ def visible(rule: Rule) -> Predicate:
     if not rule.clauses:
         return NOTHING
     return any_of(*(all_of(*(_condition(c) for c in clause)) for clause in rule.clauses))
-
-
-def memories_only() -> Predicate:
-    """Rows that are memories of a reusable type; nothing else may leave a search."""
-    return all_of(equals("kind", KIND), is_in("type", sorted(SEARCHABLE_TYPES)))
 
 
 def _condition(condition: Condition) -> Predicate:

@@ -1,10 +1,10 @@
 """Scoring one tenant's memories: every memory exactly, or the union of the legs with a proof.
 
-Recency and use are known of every memory, and the text leg usually returns every row that shares a
-word with the query. What may be missing is a cosine. Up to ``exact_rows`` memories all cosines are
-computed. Above that the vector leg brings the nearest ones, and the last of them bounds all others:
-whichever memory could still reach the best ``k`` under that bound gets its cosine computed, so no
-term of a hit is ever a guess, and nothing outside can beat what is returned.
+Recency and use are known of every memory. The text leg brings the rows that score best by words;
+up to ``exact_rows`` memories all cosines are computed, above that the vector leg brings the nearest
+rows. The last row of a leg bounds all that it did not bring. Whichever memory could still reach the
+best ``k`` under these bounds gets its missing terms computed, so no term of a hit is ever a guess,
+and nothing outside can beat what is returned.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from memory_assets.storage.index_schema import Predicate, is_in
 class LegOptions:
     """How deep the legs go."""
 
-    exact_rows: int = 150_000
+    exact_rows: int = 20_000
     """Tenants of at most so many memories are scored exactly; their vectors stay in memory
     (1.5 KB each at 384 dimensions)."""
-    vector_depth: int = 200
-    text_depth: int = 50_000
-    filled_at_most: int = 2_000
+    vector_depth: int = 100
+    text_depth: int = 2_000
+    filled_at_most: int = 4_000
     """Memories whose missing terms are computed for one query."""
 
 
@@ -44,17 +44,19 @@ class Question:
 
 
 class TenantScores:
-    """The terms of one tenant's allowed memories, known or bounded."""
+    """The terms of one tenant's allowed memories, known or bounded, one slot for each."""
 
     def __init__(self, rows: TenantRows, allowed: Mask, ranking: Ranking, now: float) -> None:
         self.rows = rows
-        self.places: Ints = np.flatnonzero(allowed)
         self.ranking = ranking
+        self.places: Ints = np.flatnonzero(allowed)
         size = len(self.places)
         self._slot = np.full(len(rows), -1, np.int64)
         self._slot[self.places] = np.arange(size)
-        self.recency = ranking.recency_term(rows.last_seen[self.places], now)
-        self.access = ranking.access_term(rows.uses[self.places], rows.most_uses)
+        self.recency = rows.recency(ranking, now)[self.places]
+        self.access = rows.access(ranking)[self.places]
+        zero = np.zeros(size)
+        self._scores = ranking.score(zero, zero, self.recency, self.access)
         self.cosine: Floats = np.full(size, np.nan)
         self.bm25: Floats = np.zeros(size)
         self.unknown_cosine = np.zeros(size, np.bool_)
@@ -68,26 +70,32 @@ class TenantScores:
         return np.where(places >= 0, self._slot[places], -1) if len(self._slot) else places
 
     def take_cosines(self, slots: Ints, cosines: Floats) -> None:
-        """Takes in cosines of these slots."""
+        """Takes in cosines of these slots, each for the first time."""
         good = slots >= 0
-        self.cosine[slots[good]] = cosines[good]
-        self.unknown_cosine[slots[good]] = False
+        slots, cosines = slots[good], cosines[good]
+        self.cosine[slots] = cosines
+        self.unknown_cosine[slots] = False
+        self._scores[slots] += self.ranking.weights.cosine * self.ranking.cosine_term(cosines)
 
     def take_texts(self, slots: Ints, scores: Floats) -> None:
-        """Takes in BM25 scores of these slots."""
+        """Takes in BM25 scores of these slots, each for the first time."""
         good = slots >= 0
-        self.bm25[slots[good]] = scores[good]
-        self.unknown_text[slots[good]] = False
+        slots, scores = slots[good], scores[good]
+        self.bm25[slots] = scores
+        self.unknown_text[slots] = False
+        self._scores[slots] += self.ranking.weights.text * self.ranking.text_term(scores)
 
     def bound_cosines(self, highest: float) -> None:
         """All cosines not taken in yet are at most ``highest``."""
-        self.unknown_cosine[:] = True
-        self._cosine_rest = highest
+        self.unknown_cosine = np.isnan(self.cosine)
+        term = self.ranking.cosine_term(np.array([highest]))[0]
+        self._cosine_rest = self.ranking.weights.cosine * float(term)
 
     def bound_texts(self, highest: float) -> None:
         """All text scores not taken in yet are at most ``highest``."""
-        self.unknown_text[:] = True
-        self._text_rest = highest
+        self.unknown_text = self.bm25 == 0
+        term = self.ranking.text_term(np.array([highest]))[0]
+        self._text_rest = self.ranking.weights.text * float(term)
 
     @property
     def unknown(self) -> Mask:
@@ -96,21 +104,16 @@ class TenantScores:
 
     def scores(self) -> Floats:
         """Scores; what is unknown counts as nothing."""
-        return self._score(self.cosine, self.bm25)
+        return self._scores
 
     def bounds(self) -> Floats:
         """The highest score that each slot can have."""
-        cosine = np.where(self.unknown_cosine, self._cosine_rest, self.cosine)
-        bm25 = np.where(self.unknown_text, self._text_rest, self.bm25)
-        return self._score(cosine, bm25)
-
-    def _score(self, cosine: Floats, bm25: Floats) -> Floats:
-        r = self.ranking
-        return r.score(r.cosine_term(cosine), r.text_term(bm25), self.recency, self.access)
+        rest = self._cosine_rest * self.unknown_cosine + self._text_rest * self.unknown_text
+        return self._scores + rest
 
     def best(self, k: int) -> Ints:
         """Slots of the best ``k``; equal scores by the older memory."""
-        return top(self.scores(), k, self.places)
+        return top(self._scores, k, self.places)
 
     def terms(self, slot: int) -> dict[str, float]:
         """The four terms of one slot."""
@@ -144,16 +147,18 @@ def score_tenant(
 ) -> bool:
     """Fills the scores in; whether nothing outside the best ``k`` can beat them.
 
-    ``where`` is the access rule as a filter of the index. With an approximate vector index the
-    answer is as sure as that index's recall; exact scoring does not use it.
+    ``where`` narrows the index to what the principal may see; a row that is left out for another
+    reason has no slot. With an approximate vector index the answer is as sure as that index's
+    recall; exact scoring does not use it.
     """
     if not len(scores.places):
         return True
     _text_leg(scores, question, index, where, options)
     if question.vector is not None and len(scores.rows) <= options.exact_rows:
         matrix, has = scores.rows.vectors(index)
-        cosine = (matrix @ question.vector)[scores.places].astype(np.float64)
-        scores.cosine = np.where(has[scores.places], cosine, np.nan)
+        cosine = (matrix @ question.vector)[scores.places]
+        known = np.flatnonzero(has[scores.places])
+        scores.take_cosines(known, cosine[known].astype(np.float64))
     elif question.vector is not None:
         _vector_leg(scores, question.vector, index, where, options)
     return _fill(scores, question, index, k, options)
@@ -163,9 +168,9 @@ def _text_leg(
     scores: TenantScores, question: Question, index: PinnedIndex, where: Predicate, o: LegOptions
 ) -> None:
     found = index.text_search(question.folded, o.text_depth, where)
+    scores.take_texts(scores.slots(found["row_key"]), found["bm25"].to_numpy())
     if found.height >= o.text_depth:
         scores.bound_texts(float(found["bm25"][-1]))
-    scores.take_texts(scores.slots(found["row_key"]), found["bm25"].to_numpy())
 
 
 def _vector_leg(
@@ -176,51 +181,51 @@ def _vector_leg(
     o: LegOptions,
 ) -> None:
     found = index.vector_search(vector, o.vector_depth, where)
+    scores.take_cosines(scores.slots(found["row_key"]), found["cosine"].to_numpy())
     if found.height >= o.vector_depth:
         scores.bound_cosines(float(found["cosine"][-1]))
-    scores.take_cosines(scores.slots(found["row_key"]), found["cosine"].to_numpy())
 
 
 def _fill(
     scores: TenantScores, question: Question, index: PinnedIndex, k: int, options: LegOptions
 ) -> bool:
-    """Computes the missing terms of all slots that could still be among the best ``k``."""
+    """Computes the missing terms of all slots that could still be among the best ``k``.
+
+    Cosines first: most slots are out of reach once theirs is known, and words need not be asked.
+    """
     if not scores.unknown.any():
         return True
     k = min(k, len(scores.places))
-    reachable = _reachable(scores, k)
-    if len(reachable) > options.filled_at_most:
-        bounds = scores.bounds()[reachable]
-        keep = np.argpartition(-bounds, options.filled_at_most - 1)[: options.filled_at_most]
-        reachable = reachable[keep]
-    if len(reachable):
-        keys = [scores.rows.row_key(int(p)) for p in scores.places[reachable]]
-        if question.vector is not None:
-            _fill_cosines(scores, reachable, keys, question.vector, index)
-        if scores.unknown_text[reachable].any():
-            found = index.text_search(question.folded, len(keys), is_in("row_key", keys))
-            scores.take_texts(reachable, np.zeros(len(reachable)))
-            scores.take_texts(scores.slots(found["row_key"]), found["bm25"].to_numpy())
-    return not len(_reachable(scores, k))
+    if question.vector is not None and scores.unknown_cosine.any():
+        slots = _reachable(scores, k, options.filled_at_most)
+        _fill_cosines(scores, slots[scores.unknown_cosine[slots]], question.vector, index)
+    slots = _reachable(scores, k, options.filled_at_most)
+    slots = slots[scores.unknown_text[slots]]
+    if len(slots):
+        keys = [scores.rows.row_key(int(p)) for p in scores.places[slots]]
+        found = index.text_search(question.folded, len(keys), is_in("row_key", keys))
+        scores.take_texts(scores.slots(found["row_key"]), found["bm25"].to_numpy())
+        scores.unknown_text[slots] = False
+    return not len(_reachable(scores, k, 1))
 
 
 def _fill_cosines(
-    scores: TenantScores,
-    slots: Ints,
-    keys: list[str],
-    vector: npt.NDArray[np.float32],
-    index: PinnedIndex,
+    scores: TenantScores, slots: Ints, vector: npt.NDArray[np.float32], index: PinnedIndex
 ) -> None:
-    present, vectors = index.vectors(keys)
+    offsets = scores.rows.offsets(index)[scores.places[slots]]
+    stored = np.flatnonzero(offsets >= 0)
+    places, vectors = index.vectors_at(offsets[stored].tolist())
+    scores.take_cosines(slots[stored[places]], (vectors @ vector).astype(np.float64))
     # What has no vector stays without a cosine, but that is known now.
-    scores.take_cosines(slots, scores.cosine[slots])
-    if present:
-        found = scores.slots(pl.Series(present))
-        scores.take_cosines(found, (vectors @ vector).astype(np.float64))
+    scores.unknown_cosine[slots] = False
 
 
-def _reachable(scores: TenantScores, k: int) -> Ints:
-    """Slots with unknown terms whose bound reaches the k-th best score."""
+def _reachable(scores: TenantScores, k: int, at_most: int) -> Ints:
+    """Slots with unknown terms whose bound reaches the k-th best score; the likeliest ones."""
     best = scores.best(k)
     least = scores.scores()[best[-1]] if len(best) == k else -np.inf
-    return np.asarray(np.flatnonzero(scores.unknown & (scores.bounds() >= least)), np.int64)
+    bounds = scores.bounds()
+    found = np.flatnonzero(scores.unknown & (bounds >= least))
+    if len(found) > at_most:
+        found = found[np.argpartition(-bounds[found], at_most - 1)[:at_most]]
+    return np.asarray(found, np.int64)

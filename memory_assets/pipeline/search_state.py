@@ -7,22 +7,30 @@ stay in one table, of which a query touches the rows of its hits only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import RLock
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from memory_assets.domain.ports import Vectors
-from memory_assets.domain.ranking import Floats
+from memory_assets.domain.ranking import SECONDS_PER_DAY, Floats, Ranking
 from memory_assets.domain.schemas import PROMOTION_KEY
+from memory_assets.domain.visibility import Rule
 from memory_assets.pipeline.registry_view import RegistryView
 from memory_assets.storage.generations import Generation, GenerationStore, PinnedSpace, Snapshot
 from memory_assets.storage.index_pinned import PinnedIndex
 from memory_assets.storage.index_schema import equals
 
+T = TypeVar("T")
+KEPT: Final = 64
+"""Answers kept per tenant and generation: masks of principals, mostly."""
+MOST_SCALED: Final = 300.0
+"""Time constants over which recency may be scaled before figures run out of exponent."""
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 _ID = ["tenant_id", "memory_id"]
@@ -39,16 +47,89 @@ class TenantRows:
     last_seen: Floats
     """Seconds since 1970: the later of decision, last use and last corroboration."""
     uses: Ints
-    _matrices: dict[str, tuple[Vectors, Mask]] = field(default_factory=dict)
+    _cache: dict[tuple[object, ...], Any] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
     def __len__(self) -> int:
         return len(self.numbers)
 
-    @property
-    def most_uses(self) -> int:
-        """The highest use count of the tenant."""
-        return int(self.uses.max(initial=0))
+    def visible(self, rule: Rule) -> Mask:
+        """Which memories the rule allows; remembered, since a principal asks more than once."""
+        return self._kept(("rule", rule), lambda: _mask(self.frame, rule.expr()))
+
+    def recency(self, ranking: Ranking, now: float) -> Floats:
+        """The recency term of every memory.
+
+        exp(-age/T) is kept as of the newest memory; another ``now`` scales all of them alike.
+        """
+        if not len(self):
+            return np.empty(0)
+        newest = float(self.last_seen.max())
+        days = ranking.recency_days
+        kept = self._kept(("recency", days), lambda: ranking.recency_term(self.last_seen, newest))
+        passed = (now - newest) / (days * SECONDS_PER_DAY)
+        if passed < -MOST_SCALED:
+            return ranking.recency_term(self.last_seen, now)
+        return np.asarray(np.minimum(kept * np.exp(-min(passed, MOST_SCALED)), 1.0), np.float64)
+
+    def access(self, ranking: Ranking) -> Floats:
+        """The access term of every memory, within the tenant."""
+        most = int(self.uses.max(initial=0))
+        return self._kept(("access",), lambda: ranking.access_term(self.uses, most))
+
+    def places(self, row_keys: pl.Series) -> Ints:
+        """Place of each index key in these arrays; -1 for a key that is no active memory."""
+        prefix = f"{self.tenant_id}/mem-"
+        own = row_keys.str.starts_with(prefix)
+        found = row_keys.str.slice(len(prefix)).cast(pl.Int64, strict=False)
+        wanted = found.fill_null(-1).to_numpy()
+        if not len(self):
+            return np.full(len(wanted), -1, np.int64)
+        at = np.minimum(np.searchsorted(self.numbers, wanted), len(self) - 1)
+        right = own.to_numpy() & (self.numbers[at] == wanted)
+        return np.where(right, at, -1).astype(np.int64)
+
+    def row_key(self, place: int) -> str:
+        """The index key of a memory."""
+        return f"{self.tenant_id}/{self.frame['memory_id'][place]}"
+
+    def vectors(self, index: PinnedIndex) -> tuple[Vectors, Mask]:
+        """(n, dimension) float32, and which rows have a vector; the others are zero."""
+        return self._kept(("vectors", index.table), lambda: self._read_vectors(index))
+
+    def offsets(self, index: PinnedIndex) -> Ints:
+        """Where the index version stores each memory; -1 for one that it does not hold."""
+
+        def read() -> Ints:
+            places = self.places(index.key_order())
+            offsets = np.full(len(self), -1, np.int64)
+            known = places >= 0
+            offsets[places[known]] = np.flatnonzero(known)
+            return offsets
+
+        return self._kept(("offsets", index.table), read)
+
+    def _kept(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        with self._lock:
+            if key not in self._cache:
+                if len(self._cache) >= KEPT:
+                    self._cache.clear()
+                self._cache[key] = make()
+            found: T = self._cache[key]
+        return found
+
+    def _read_vectors(self, index: PinnedIndex) -> tuple[Vectors, Mask]:
+        rows = index.rows(("row_key", "vector"), equals("tenant_id", self.tenant_id))
+        rows = rows.filter(pl.col("vector").is_not_null())
+        places = self.places(rows["row_key"])
+        matrix = np.zeros((len(self), index.dimension), np.float32)
+        has = np.zeros(len(self), np.bool_)
+        known = places >= 0
+        if known.any():
+            vectors = rows["vector"].to_numpy().astype(np.float32, copy=False)
+            matrix[places[known]] = vectors.reshape(-1, index.dimension)[known]
+            has[places[known]] = True
+        return matrix, has
 
     def without_uses(self, events: pl.DataFrame, session_id: str) -> TenantRows:
         """The same as if the session had used and restated nothing: for questions that it asked."""
@@ -75,44 +156,8 @@ class TenantRows:
             place = int(np.searchsorted(self.numbers, int(memory[4:])))
             uses[place] = count or 0
             last_seen[place] = max(decided, last or decided).timestamp()
-        return replace(self, uses=uses, last_seen=last_seen)
-
-    def places(self, row_keys: pl.Series) -> Ints:
-        """Place of each index key in these arrays; -1 for a key that is no active memory."""
-        prefix = f"{self.tenant_id}/mem-"
-        own = row_keys.str.starts_with(prefix)
-        found = row_keys.str.slice(len(prefix)).cast(pl.Int64, strict=False)
-        wanted = found.fill_null(-1).to_numpy()
-        if not len(self):
-            return np.full(len(wanted), -1, np.int64)
-        at = np.minimum(np.searchsorted(self.numbers, wanted), len(self) - 1)
-        right = own.to_numpy() & (self.numbers[at] == wanted)
-        return np.where(right, at, -1).astype(np.int64)
-
-    def row_key(self, place: int) -> str:
-        """The index key of a memory."""
-        return f"{self.tenant_id}/{self.frame['memory_id'][place]}"
-
-    def vectors(self, index: PinnedIndex) -> tuple[Vectors, Mask]:
-        """(n, dimension) float32, and which rows have a vector; the others are zero."""
-        with self._lock:
-            found = self._matrices.get(index.table)
-            if found is None:
-                found = self._matrices[index.table] = self._read_vectors(index)
-        return found
-
-    def _read_vectors(self, index: PinnedIndex) -> tuple[Vectors, Mask]:
-        rows = index.rows(("row_key", "vector"), equals("tenant_id", self.tenant_id))
-        rows = rows.filter(pl.col("vector").is_not_null())
-        places = self.places(rows["row_key"])
-        matrix = np.zeros((len(self), index.dimension), np.float32)
-        has = np.zeros(len(self), np.bool_)
-        known = places >= 0
-        if known.any():
-            vectors = rows["vector"].to_numpy().astype(np.float32, copy=False)
-            matrix[places[known]] = vectors.reshape(-1, index.dimension)[known]
-            has[places[known]] = True
-        return matrix, has
+        vectors = {k: v for k, v in self._cache.items() if k[0] in ("vectors", "rule", "offsets")}
+        return replace(self, uses=uses, last_seen=last_seen, _cache=vectors)
 
 
 class ServedGeneration:
@@ -180,6 +225,10 @@ class ServedGeneration:
             frame["last_seen"].dt.timestamp("us").to_numpy().astype(np.float64) / 1e6,
             frame["uses"].to_numpy().astype(np.int64),
         )
+
+
+def _mask(frame: pl.DataFrame, expr: pl.Expr) -> Mask:
+    return np.array(frame.select(expr.fill_null(False).alias("kept"))["kept"].to_numpy(), np.bool_)
 
 
 def use_events(registry: RegistryView) -> pl.DataFrame:

@@ -153,6 +153,8 @@ class SpaceSet:
         """The stage that serves: the first provider's, or the old one while that is incomplete."""
         member = self.chain.first
         serving = self.current.serving
+        if self.move is not None and self.move.beside is not None and serving is not None:
+            return self._stage(serving.space, self._opened(serving.space))
         if self.move is not None and self.move.to is not None:
             member = self.move.to
         try:
@@ -170,9 +172,12 @@ class SpaceSet:
         return self._stage(serving.space, self._opened(serving.space))
 
     def _opened(self, space: EmbeddingSpace) -> GuardedEmbedder | None:
-        """The embedder of a space that serves although another model is configured."""
+        """The embedder of the serving space, which may be of a model that is not configured."""
         first = self.chain.first
-        if (space.provider, space.model) == (first.provider, first.model):
+        try:
+            if first.space(SEARCH_RECIPE) == space:
+                return first
+        except EmbeddingError:
             return None
         return self.opener(space)
 

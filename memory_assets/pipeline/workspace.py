@@ -9,11 +9,13 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
+from memory_assets.domain.allocations import Allocations
 from memory_assets.domain.candidates import SchemaNames
 from memory_assets.domain.ports import Embedder, Progress, VectorCache
 from memory_assets.domain.schemas import SESSIONS, TOMBSTONES
 from memory_assets.embedding.cache import SqliteVectorCache
 from memory_assets.embedding.chain import ProviderChain
+from memory_assets.pipeline.allocations import record_allocations
 from memory_assets.pipeline.as_of import generation_at, parse_as_of
 from memory_assets.pipeline.candidates import CandidatesResult, derive_candidates
 from memory_assets.pipeline.consolidate import Assessment
@@ -25,7 +27,8 @@ from memory_assets.pipeline.ingest import GROUP as INGEST_GROUP
 from memory_assets.pipeline.ingest import IngestResult, ingest
 from memory_assets.pipeline.markers import MarkersResult, owed_markers, write_markers
 from memory_assets.pipeline.neighbours import NeighbourSearch
-from memory_assets.pipeline.proposals import Judged, State, judged_proposals, record_accepted
+from memory_assets.pipeline.proposal_kinds import KINDS
+from memory_assets.pipeline.proposals import Judged, State, judged_proposals, settle_proposals
 from memory_assets.pipeline.provider_states import note_states
 from memory_assets.pipeline.publish import (
     Publisher,
@@ -39,9 +42,9 @@ from memory_assets.pipeline.review_queue import QueueResult, derive_queue
 from memory_assets.pipeline.search import Searcher
 from memory_assets.pipeline.search_options import search_options
 from memory_assets.pipeline.search_types import SearchRequest, SearchResult
+from memory_assets.pipeline.settle_policy import settle_automatic
 from memory_assets.pipeline.space_set import Move
 from memory_assets.pipeline.wakeup import Waiting, waiting_sessions
-from memory_assets.pipeline.settle_policy import settle_automatic
 from memory_assets.settings import Settings, load_settings
 from memory_assets.storage.generations import (
     Generation,
@@ -224,8 +227,8 @@ class Workspace:
 
     def proposals(self, *, now: datetime, registry: RegistryView | None = None) -> Judged:
         """Proposals about published memories, each with the verdict in force on it."""
-        state = State(registry or self.registry(), self.derived)
-        return judged_proposals(state, self.review_log(), now=now)
+        state = State(registry or self.registry(), self.derived, self.home)
+        return judged_proposals(state, self.review_log(), KINDS, now=now)
 
     def derive_queue(self, *, now: datetime, progress: Progress | None = None) -> QueueResult:
         """The review queue's table, replaced whole."""
@@ -253,13 +256,11 @@ class Workspace:
                 self.settings, self.derived, found, registry, lambda: self.embedder, self.cache
             )
 
-    def record_accepted_proposals(self, *, now: datetime) -> int:
+    def settle_proposals(self, *, now: datetime) -> int:
         """Count of intents that accepted proposals gave rise to; publication applies them."""
-        current = self.generations.current()[0]
-        state = State(self.registry(), self.derived)
-        return record_accepted(
-            self.home, state, self.review_log(), through=current.intents_through, now=now
-        )
+        through = self.generations.current()[0].intents_through
+        state = State(self.registry(), self.derived, self.home)
+        return settle_proposals(state, self.review_log(), KINDS, through=through, now=now)
 
     def waiting_sessions(self) -> Waiting:
         """Finished sessions that are new or have grown since the last night."""
@@ -279,13 +280,15 @@ class Workspace:
         progress: Progress | None = None,
         rebuild_index: bool = False,
         move: Move | None = None,
+        allocations: Allocations | None = None,
     ) -> PublishResult:
         """The next generation, committed; or the present one, when nothing had changed.
 
         ``rebuild_index`` begins the index anew, whatever state it is in; ``move`` is a step of a
         migration to another embedding model.
         """
-        self.record_accepted_proposals(now=now)
+        refuse_older(self.home)
+        self.settle_proposals(now=now)
         self.settle_duplicates(now=now)
         current = self.generations.current()[0]
         chain = self.embedding.chain_for(current)
@@ -301,7 +304,9 @@ class Workspace:
             opener=self.embedding.for_space,
             move=move,
             migration=self._migration(current, move),
+            allocations=allocations,
         ).publish(rebuild_index=rebuild_index)
+        record_allocations(self.home, self.registry())
         note_states(self.home.cache, result.providers, now=now)
         return result
 

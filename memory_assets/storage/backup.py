@@ -164,7 +164,7 @@ def _files_of(store: GenerationStore, generation: Generation) -> Iterator[str]:
             if inside[0] in _SHORT_LIVED or path in newer or not path.is_file():
                 continue
             if path.name == "latest_version_hint.json" or inside[0] == "_refs":
-                continue  # they may speak of versions that are not copied; the next night writes them
+                continue  # they may name versions that are not copied; the next night writes them
             yield path.relative_to(root).as_posix()
 
 

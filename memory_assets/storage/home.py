@@ -70,9 +70,24 @@ class Home:
         return self.root / "answers"
 
     @property
+    def preflight(self) -> Path:
+        """Tenants that a pre-flight check stopped, and every deviation that was found."""
+        return self.root / "preflight"
+
+    @property
     def access_log(self) -> Path:
         """Recorded uses of memories, by day and process."""
         return self.root / "access"
+
+    @property
+    def allocations(self) -> Path:
+        """Which decision got which memory id: content-free, append-only, for a rebuild."""
+        return self.root / "allocations.jsonl"
+
+    @property
+    def allocations_lock(self) -> Path:
+        """Held while the allocation log is written."""
+        return self.root / "locks" / "allocations.lock"
 
     @property
     def logs(self) -> Path:

@@ -1,8 +1,8 @@
 """Homes of older versions, brought forward: one step per schema version, told before it is done.
 
 CURRENT carries the schema version, so the commit of a step is the same as that of a publication:
-one file replaced. A step writes what it needs beside the old files first; after a crash it is simply
-done again. There is no way back except a backup.
+one file replaced. A step writes what it needs beside the old files first; after a crash it is
+simply done again. There is no way back except a backup.
 """
 
 from __future__ import annotations

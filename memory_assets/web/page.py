@@ -145,6 +145,11 @@ def session_path(tenant: str, session: str) -> str:
     return f"/sessions/{quote(tenant, safe='')}/{quote(session, safe='')}"
 
 
+def _short(text: str, most: int = 1_200) -> str:
+    """The beginning of a long text; the item's own page shows more."""
+    return text if len(text) <= most else text[:most].rstrip() + " …"
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -158,6 +163,7 @@ def _environment() -> Environment:
     )
     # ``render`` escapes raw HTML itself, which is why its result may go in unescaped.
     made.filters["md"] = lambda text: Markup(render(text or ""))
+    made.filters["short"] = _short
     made.filters["day"] = lambda text: (text or "")[:10]
     made.globals["item_path"] = item_path
     made.globals["session_path"] = session_path

@@ -16,6 +16,7 @@ MAX_LINES = 500
 CROSS_CUTTING = {
     "architecture",
     "benches",
+    "boundaries",
     "contracts",
     "crash",
     "docs",

@@ -174,7 +174,7 @@ def _vocabulary(count: int) -> list[str]:
 
 
 _WORDS = _vocabulary(8_000)
-_WEIGHTS = [1 / (rank + 3) for rank in range(len(_WORDS))]
+_WEIGHTS = [1 / (rank + 200) for rank in range(len(_WORDS))]
 
 if __name__ == "__main__":
     run()

@@ -1,7 +1,7 @@
 """A year of nights against a registry written in one go: does reading get slower?
 
-``python -m tests.benches.bench_year [--nights 365] [--new 5]`` publishes so many nights, each with so
-many new memories, then publishes the same ledgers in one night into a fresh home, and prints how
+``python -m tests.benches.bench_year [--nights 365] [--new 5]`` publishes so many nights, each with
+so many new memories, then publishes the same ledgers in one night into a fresh home, and prints how
 long each takes to open the registry and to search it, as ratios.
 """
 

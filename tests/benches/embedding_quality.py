@@ -11,10 +11,11 @@ import hashlib
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from memory_assets.domain.ports import Embedder, TextKind, Vectors
 from memory_assets.embedding.registry import open_embedder
@@ -46,14 +47,12 @@ class Meter:
 
 def likeness(vectors: Meter, pairs: int) -> Figures:
     """Spearman correlation of cosine and human score: English, Italian, across; and twins."""
-    from scipy.stats import spearmanr
-
     english, italian = data.stsb("en")[:pairs], data.stsb("it")[:pairs]
     scores = [score for *_, score in english]
 
     def correlation(a: list[str], b: list[str]) -> float:
         cosines = np.einsum("ij,ij->i", vectors(a), vectors(b))
-        return float(spearmanr(cosines, scores).statistic)
+        return spearman(cosines, scores)
 
     (en_a, en_b), (it_a, it_b) = (
         ([a for a, _, _ in rows], [b for _, b, _ in rows]) for rows in (english, italian)
@@ -68,6 +67,12 @@ def likeness(vectors: Meter, pairs: int) -> Figures:
         "STS-B Italian-English, Spearman": correlation(it_a, en_b),
         "Italian sentence -> its English twin, first": float(np.mean(found)),
     }
+
+
+def spearman(a: Sequence[float] | Vectors, b: Sequence[float]) -> float:
+    """Correlation of the ranks; equal values share one."""
+    ranks = [pl.Series(np.asarray(v, np.float64)).rank("average").to_numpy() for v in (a, b)]
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def retrieval(vectors: Meter, questions: int, pool: int) -> Figures:
@@ -98,9 +103,7 @@ def unrelated(vectors: Meter) -> Figures:
     """Where pairs of unlike sentences lie: thresholds belong to a model."""
     rows = data.stsb("en")
     pairs = [(a, b) for a, b, score in rows if score == 0.0]
-    cosines = np.einsum(
-        "ij,ij->i", vectors([a for a, _ in pairs]), vectors([b for _, b in pairs])
-    )
+    cosines = np.einsum("ij,ij->i", vectors([a for a, _ in pairs]), vectors([b for _, b in pairs]))
     return {"mean cosine of unlike English sentences": float(cosines.mean())}
 
 

@@ -19,6 +19,7 @@ EXAMPLES: dict[str, list[str]] = {
     "decisions": [],
     "diff": ["1", "1", "--tenant", "clinica"],
     "doctor": [],
+    "embedding status": [],
     "export-registry": ["--tenant", "clinica"],
     "generations": [],
     "history": ["mem-0001", "--tenant", "banca"],

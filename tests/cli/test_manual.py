@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from memory_assets.pipeline.night import run_night
 from memory_assets.pipeline.workspace import Workspace
 from tests.cli.conftest import Cli
@@ -11,8 +13,6 @@ WORDS = ("--subject", "Anno clinico", "--detail", "Dal primo settembre", "--revi
 
 
 def _night(cli: Cli, minute: int) -> Workspace:
-    from datetime import timedelta
-
     workspace = Workspace.load(home=str(cli.home), ledgers=str(cli.ledgers), embedding=EMBEDDING)
     run_night(workspace, now=NOW + timedelta(days=3650, minutes=minute), run_id=f"n{minute}")
     return workspace

@@ -32,7 +32,7 @@ def _cli(world: World) -> Cli:
 
 
 def test_an_erasure_is_planned_first(cli: Cli, world: World) -> None:
-    """The plan changes nothing; with --apply the memory is gone, and the owner's lines are named."""
+    """The plan changes nothing; with --apply the memory is gone, the owner's lines are named."""
     planned = cli("erase", *TENANT, *BY, "--client", "c7")
     assert "1 memories and 1 rows would be erased." in planned.out
     assert "s1.jsonl:1" in planned.out.replace("\n", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import Counter
 from pathlib import Path
@@ -68,10 +69,14 @@ def doubled_markers(ledgers: Path) -> list[str]:
 
 
 def watch(home: Path, ledgers: Path, stop: Path, report: Path) -> None:
-    """Looks again and again until ``stop`` exists; counts and problems go to ``report``."""
+    """Looks again and again until ``stop`` exists; counts and problems go to ``report``.
+
+    It also ends when its parent does, so that a driver which failed leaves nothing behind.
+    """
+    parent = os.getppid()
     result: dict[str, Any] = {"looks": 0, "generations": 0, "problems": []}
     last = -1
-    while not stop.exists():
+    while not stop.exists() and os.getppid() == parent:
         number, problems = look(home, ledgers)
         result["looks"] += 1
         result["generations"] += number != last

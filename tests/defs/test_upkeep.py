@@ -36,6 +36,13 @@ def published(place: Path) -> Workspace:
     return world.workspace
 
 
+def check() -> dg.AssetCheckResult:
+    """The drift check, run once."""
+    found = index_has_not_drifted(WorkspaceResource())
+    assert isinstance(found, dg.AssetCheckResult)
+    return found
+
+
 def run(job: dg.JobDefinition, instance: dg.DagsterInstance, **config: Any) -> dict[str, Any]:
     """The output metadata of a job of one op."""
     done = job.execute_in_process(
@@ -51,14 +58,14 @@ def test_drift_is_found_and_mended(place: Path, instance: dg.DagsterInstance) ->
     import lancedb
 
     workspace = published(place)
-    assert index_has_not_drifted(WorkspaceResource()).passed
+    assert check().passed
     name = next(workspace.home.index.glob("*.lance")).stem
     lancedb.connect(str(workspace.home.index)).open_table(name).delete("true")
-    found = index_has_not_drifted(WorkspaceResource())
+    found = check()
     assert (found.passed, found.metadata["missing"].value) == (False, 1)
     assert "repair-index" in str(found.description)
     assert run(repair_index_job, instance)["clean"] is True
-    assert index_has_not_drifted(WorkspaceResource()).passed
+    assert check().passed
 
 
 def test_a_cleanup_removes_only_when_told(place: Path, instance: dg.DagsterInstance) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memory_assets.domain.redaction import redacted_line, redacted_row
 from tests.building import note, parse, row
 
-TEXT = st.text(st.characters(exclude_characters="\n", exclude_categories=("Cs",)), max_size=20)
+TEXT = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=20)
 
 
 @given(st.integers(1, 999), TEXT, TEXT, st.dictionaries(TEXT, TEXT, max_size=3))

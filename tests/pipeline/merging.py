@@ -9,7 +9,7 @@ from typing import Any
 
 from memory_assets.pipeline.merge import SemanticMerge
 from memory_assets.pipeline.workspace import Workspace
-from tests.building import close, row, write_session
+from tests.building import close, note, row, write_session
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 TENANT = "clinic"
@@ -18,14 +18,13 @@ Definition = tuple[str, str]
 
 
 class MergeWorld:
-    """One home whose tenants accept every candidate, so that memories are quick to make."""
+    """One home whose sessions carry their own acceptance, so that memories are quick to make."""
 
     def __init__(self, root: Path, embedding: str = "hashed:256") -> None:
         self.ledgers = root / "ledgers"
         self.home = root / "home"
         self.home.mkdir(parents=True)
         self.settings = f'ledgers = "{self.ledgers}"\nembedding = "{embedding}"\n'
-        self._tenants: set[str] = set()
         self._sessions = 0
         self._runs = 0
 
@@ -33,13 +32,12 @@ class MergeWorld:
         self, definitions: Sequence[Definition], tenant: str = TENANT, **fields: Any
     ) -> list[str]:
         """One session per definition; the ids of the memories that the next night makes."""
-        self._tenants.add(tenant)
         for subject, detail in definitions:
             self._sessions += 1
             content: Mapping[str, Any] = {"subject": subject, "detail": detail, **fields}
-            write_session(
-                self.ledgers, tenant, f"s{self._sessions:04d}", [row(1, **content), close(2)]
-            )
+            accepted = note(2, "memory_promoted", "seq:1", phase="F8")
+            rows = [row(1, **content), accepted, close(3)]
+            write_session(self.ledgers, tenant, f"s{self._sessions:04d}", rows)
         before = {m for t, m in self._memories() if t == tenant}
         self.night()
         return [m for t, m in self._memories() if t == tenant and m not in before]
@@ -47,8 +45,6 @@ class MergeWorld:
     def night(self) -> None:
         """Ledgers and intents into the next generation."""
         (self.home / "settings.toml").write_text(self.settings)
-        tenants = "".join(f'[tenants.{t}]\nreview = "automatic"\n' for t in sorted(self._tenants))
-        (self.home / "tenants.toml").write_text(tenants)
         self._runs += 1
         workspace = self.workspace()
         workspace.ingest()

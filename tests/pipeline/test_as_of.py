@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,9 +29,9 @@ def world(tmp_path: Path) -> World:
     return made
 
 
-def ask(world: World, kind: type[Intent], memory: str, **more: object) -> None:
+def ask(world: World, kind: Callable[..., Intent], memory: str, **more: Any) -> None:
     """Records one intent and runs the night that applies it."""
-    intent = kind(  # type: ignore[call-arg]
+    intent = kind(
         tenant_id="bank",
         memory_id=memory,
         decided_by="reviewer anna",

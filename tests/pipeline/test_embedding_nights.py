@@ -43,13 +43,13 @@ def test_a_budget_stops_before_it_is_passed_and_the_next_run_goes_on(
 ) -> None:
     """Every run spends its cap at most; after some runs nothing is pending."""
     hosted.memories(600)
-    hosted.again(embedding_budget_dollars="0.03", embedding_price="1")
+    hosted.again(embedding_budget_dollars="2", embedding_price="1000")
     pending, spent = [600], 0.0
     while pending[-1] and len(pending) < 9:
         hosted.again()
         night = hosted.night().publish
         cost = sum(p.dollars for p in night.providers)
-        assert cost <= 0.03
+        assert cost <= 2
         spent += cost
         assert night.pending < pending[-1]
         pending.append(night.pending)
@@ -155,7 +155,7 @@ def test_another_model_than_the_stored_one_is_an_error_with_the_command(hosted: 
 
 
 def test_other_weights_behind_the_same_name_are_noticed(hosted: Hosted, servers: Servers) -> None:
-    """Equal name and dimension are not enough: nothing is embedded, and the error says what to run."""
+    """Equal name and dimension are not enough: nothing is embedded; the error has the command."""
     hosted.memories(5)
     hosted.night()
     servers[0].weights = "others"

@@ -99,6 +99,19 @@ def test_withdrawn_open_and_schema_events_give_no_memory(world: World) -> None:
     assert {f["refusal_code"] for f in facts(world)} == {"not-in-force", "schema-name"}
 
 
+def test_a_fact_whose_event_is_withdrawn_is_proposed_for_retirement(world: World) -> None:
+    """It is published already, so it is neither dropped silently nor forgotten."""
+    world.tenants(AUTOMATIC)
+    rows = [event(1, "Quorum is 51 percent."), close(2)]
+    world.session("ws", "s1", *rows)
+    world.night()
+    world.session("ws", "s1", *rows, note(3, "decision_withdrawn", "seq:1"), close(4))
+    world.night()
+    ((proposal, _),) = world.workspace.proposals(now=world.now).proposals
+    assert (proposal.kind, proposal.memory_ids) == ("retire", ("mem-0001",))
+    assert len(memories(world)) == 1
+
+
 def test_a_model_is_asked_once_for_each_text(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rebuild from nothing but ledgers and answers asks nothing and gives the same registry."""
     world.tenants(MODEL)

@@ -35,7 +35,7 @@ def test_the_cleanup_plan_counts_and_gives_reasons(world: World) -> None:
 
 
 def test_a_cleanup_removes_them_physically_and_for_good(world: World) -> None:
-    """Earlier generations go too, a receipt says so, and neither import nor night brings it back."""
+    """Earlier generations go too, with a receipt; neither import nor night brings it back."""
     imported(world, RECORDS)
     fresh = row(1, subject="New", detail="new")
     world.session("clinic", "s1", fresh, note(2, "memory_promoted", "seq:1"), close(3))

@@ -77,7 +77,7 @@ def test_content_never_changes(world: MergeWorld) -> None:
 
 
 def test_a_containment_is_proposed_and_not_merged(world: MergeWorld) -> None:
-    """ "A and B" contains "A" and "B": two proposals, no group, nothing by itself."""
+    """What says A and B contains A, and contains B: two proposals, no group, nothing by itself."""
     both, one, other = world.add(
         [
             ("Net revenue", "Invoiced amount minus returns and discounts"),

@@ -148,15 +148,19 @@ def test_new_rows_are_compared_exactly_however_many_there_are() -> None:
 
 def test_progress_ends_at_its_total() -> None:
     """Both searches tell how far they are."""
-    for chunks in (
-        lambda told: exact_pairs(unit_rows(50, 4), 0.9, block=10, progress=told),
-        lambda told: approximate_pairs(
-            unit_rows(50, 4), 0.9, make_cells(unit_rows(50, 4), seed=0), progress=told
-        ),
-    ):
+    vectors = unit_rows(50, 4)
+    for by_cells in (False, True):
         seen: list[tuple[int, int]] = []
-        list(chunks(lambda done, total, seen=seen: seen.append((done, total))))
-        assert seen[-1][0] == seen[-1][1] == len(seen)
+
+        def told(done: int, total: int, seen: list[tuple[int, int]] = seen) -> None:
+            seen.append((done, total))
+
+        if by_cells:
+            cells = make_cells(vectors, seed=0)
+            list(approximate_pairs(vectors, 0.9, cells, progress=told))
+        else:
+            list(exact_pairs(vectors, 0.9, block=10, progress=told))
+        assert seen[-1] == (len(seen), len(seen))
 
 
 def test_figures_of_groups_add_up() -> None:

@@ -90,8 +90,8 @@ def test_a_run_that_stops_after_asking_does_not_ask_twice(world: World) -> None:
     """The intent is on record; the next run finds it and adds none."""
     _go_on(world, note(5, "decision_withdrawn", "seq:1"))
     _decide(world, "accept")
-    assert world.workspace.record_accepted_proposals(now=world.now) == 1
-    assert world.workspace.record_accepted_proposals(now=world.now) == 0
+    assert world.workspace.settle_proposals(now=world.now) == 1
+    assert world.workspace.settle_proposals(now=world.now) == 0
     assert world.night().publish.intents_applied == 1
     assert len(read_intents(world.workspace.home).recorded) == 1
 

@@ -12,7 +12,8 @@ from memory_assets.domain.guards.judge import (
     Relation,
     judge,
 )
-from memory_assets.domain.guards.reading import Reading, Token, read
+from memory_assets.domain.guards.reading import Reading, read
+from memory_assets.domain.guards.tokens import Token
 from memory_assets.domain.guards.verdict import Outcome, Verdict
 
 __all__ = [

@@ -48,7 +48,8 @@ rel:div | divided by, ratio of
 rel:instead | instead of, rather than, in place of
 filler ? neg | no
 neg | not, never, nor, neither, none, cannot, isn't, aren't, wasn't, weren't, doesn't, don't,
-    didn't, hasn't, haven't, won't, can't, shouldn't, mustn't, does not hold, do not hold, does not, do not, is not, are
+    didn't, hasn't, haven't, won't, can't, shouldn't, mustn't, does not hold, do not hold,
+    does not, do not, is not, are
     not, has not, have not, was not, were not, lack*, fails to, absence of, nobody, nothing
 neg.excl | unless, exclud*, exclus*, without, except, except for, excepting, apart from, aside
     from, omit*, ignor*, disregard*, leav* out, left out, not including, not included, not
@@ -144,7 +145,7 @@ scale:1000000000 | billion, billions, bln
 scale:100 | hundreds
 bool:true | true, yes
 bool:false | false
-null | null, missing, blank, not available, empty, unknown, not set, unset, nan
+null | null, nulls, missing, blank, not available, empty, unknown, not set, unset, nan
 ord:1 | first, 1st, initial, earliest
 ord:2 | second, 2nd
 ord:3 | third, 3rd

@@ -1,7 +1,7 @@
 """What a language brings to the guards: phrases with a meaning, synonyms, opposites, fillers.
 
 A language is data: the tables of :mod:`english` and :mod:`italian` have one line per meaning. A
-third language is a third file like them, listed in :data:`memory_assets.domain.guards.reading`.
+third language is a third file like them, listed in :mod:`memory_assets.domain.guards.languages`.
 
 A *concept* is what a phrase means whatever the language: ``op:>=``, ``unit:day``, ``agg:sum``. A
 phrase may end its words in ``*`` (any ending). A meaning written ``X ? Y`` holds as X when a number

@@ -8,8 +8,10 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
-from memory_assets.domain.guards.reading import CONTENT, LANGUAGE_CODES, Reading, Token, lexicon
+from memory_assets.domain.guards.languages import LANGUAGE_CODES, lexicon
+from memory_assets.domain.guards.reading import Reading
 from memory_assets.domain.guards.symbols import is_acronym_of
+from memory_assets.domain.guards.tokens import CONTENT, Token
 from memory_assets.domain.guards.verdict import Outcome, Verdict, passed
 from memory_assets.domain.text import plain
 

@@ -6,7 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from memory_assets.domain.guards.reading import Reading, Token
+from memory_assets.domain.guards.reading import Reading
+from memory_assets.domain.guards.tokens import Token
 from memory_assets.domain.guards.verdict import Outcome, Verdict, compare, passed
 
 _QUOTED = re.compile(r"""(?<!\w)'[^'\n]*'(?!\w)|"[^"\n]*"|“[^”\n]*”|«[^»\n]*»""")

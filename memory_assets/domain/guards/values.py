@@ -5,7 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Final
 
-from memory_assets.domain.guards.reading import Quantity, Reading, Token, bound_dates
+from memory_assets.domain.guards.reading import Reading, bound_dates
+from memory_assets.domain.guards.tokens import Quantity, Token
 from memory_assets.domain.guards.verdict import Outcome, Verdict, compare, passed
 
 _MONTH = Decimal(12)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from memory_assets.domain.guards.languages import LANGUAGE_CODES, lexicon
 from memory_assets.domain.guards.lexicon import Lexicon
-from memory_assets.domain.guards.reading import CONTENT, LANGUAGE_CODES, Reading, Token, lexicon
+from memory_assets.domain.guards.reading import Reading
+from memory_assets.domain.guards.tokens import CONTENT, Token
 from memory_assets.domain.guards.verdict import Outcome, Verdict, compare, only, passed
 
 _SMALL: Final = frozenset(

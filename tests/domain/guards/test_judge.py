@@ -62,7 +62,7 @@ def test_a_text_that_says_more_contains_the_other() -> None:
 
 
 def test_given_subjects_are_compared_as_such() -> None:
-    """Other subjects keep equal-looking definitions apart; one subject in two spellings does not."""
+    """Other subjects keep equal definitions apart, two spellings of one subject do not."""
     detail = "flag_x = TRUE"
     apart = judge(
         f"Smoker\n{detail}", f"Diabetic\n{detail}", subject_a="Smoker", subject_b="Diabetic"
@@ -100,10 +100,11 @@ def test_most_true_pairs_are_not_refused() -> None:
     assert len(lost) <= 0.1 * len(SAME), lost
 
 
-_WORDS = st.sampled_from(
+_VOCABULARY = (
     "il paziente cliente ordine è con almeno 3 30 giorni mesi non flag_x = TRUE 'A' 'B' per mese "
-    "the customer is not at least 4 or and by to from net gross first last . , COUNT DISTINCT".split()
+    "the customer is not at least 4 or and by to from net gross first last . , COUNT DISTINCT"
 )
+_WORDS = st.sampled_from(_VOCABULARY.split())
 _TEXTS = st.lists(_WORDS, min_size=1, max_size=12).map(" ".join)
 
 

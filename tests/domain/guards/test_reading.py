@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_assets.domain.guards.reading import lexicon, parse_number, read, read_pair
+from memory_assets.domain.guards.figures import parse_number
+from memory_assets.domain.guards.languages import lexicon
+from memory_assets.domain.guards.reading import read, read_pair
 
 
 def keys(text: str, kind: str) -> list[str]:

@@ -1,0 +1,51 @@
+"""Export and import as people use them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memory_assets.pipeline.samples import copy_samples
+from tests.cli.conftest import Cli
+
+
+def test_a_snapshot_goes_from_one_home_to_another(published: Cli, tmp_path: Path) -> None:
+    """Stdout and file hold the same bytes, and the other home exports them again."""
+    file = tmp_path / "banca.jsonl"
+    told = published("export", "--tenant", "banca", "--output", str(file), "--json").json()
+    assert told["bytes"] == file.stat().st_size > 0
+    assert published("export", "--tenant", "banca").out == file.read_text("utf-8")
+    copy = copy_samples(tmp_path / "home")
+    other = Cli(copy.home, copy.ledgers)
+    planned = other("import", str(file), "--tenant", "banca", "--by", "anna")
+    assert "Nothing was changed" in planned.out
+    done = other("import", str(file), "--tenant", "banca", "--by", "anna", "--apply", "--json")
+    assert done.json()["records"] == told["memories"]
+    assert other("export", "--tenant", "banca").out == file.read_text("utf-8")
+
+
+def test_other_systems_become_sessions(fresh: Cli, tmp_path: Path) -> None:
+    """Only with --apply, and the file says where."""
+    file = tmp_path / "all.json"
+    file.write_text('{"results": [{"memory": "Likes calls"}]}')
+    arguments = (
+        "import",
+        str(file),
+        "--from",
+        "mem0",
+        "--tenant",
+        "banca",
+        "--by",
+        "anna",
+        "--json",
+    )
+    plan = fresh(*arguments).json()
+    ledger = fresh.ledgers / "banca" / f"{plan['session_id']}.jsonl"
+    assert not ledger.exists()
+    assert fresh(*arguments, "--apply").json()["applied"]
+    assert ledger.read_bytes().count(b"\n") == 2
+
+
+def test_a_tenant_must_be_named(published: Cli, tmp_path: Path) -> None:
+    """For either direction."""
+    assert published("export").code == 2
+    assert published("import", str(tmp_path / "x.jsonl"), "--by", "anna").code == 2
