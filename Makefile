@@ -18,7 +18,7 @@ DAGSTER_DIR := $(HOME_ABS)/dagster
 .PHONY: help setup nightly ui test e2e lint bench crash clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.ready ## build .venv (downloads once; at once when nothing changed)
 	@:

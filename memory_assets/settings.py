@@ -201,7 +201,9 @@ SETTINGS: Final = (
     ),
     Setting("schedule", "30 3 * * *", "When the nightly job starts, as cron.", _cron),
     Setting("time_zone", "UTC", "Time zone of the schedules.", _time_zone),
-    Setting("merge_schedule", "0 5 * * 0", "When the global semantic merge starts, as cron.", _cron),
+    Setting(
+        "merge_schedule", "0 5 * * 0", "When the global semantic merge starts, as cron.", _cron
+    ),
     Setting(
         "merge_precision",
         "0.95",
@@ -278,7 +280,7 @@ SETTINGS: Final = (
     ),
     Setting(
         "exact_rows",
-        "20000",
+        "50000",
         "Tenants of at most so many memories are ranked exactly, their vectors kept in memory.",
         _number(0, 100_000_000),
     ),

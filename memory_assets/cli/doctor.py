@@ -83,6 +83,7 @@ def _report(out: Console, found: DoctorReport) -> None:
 
 def _settings(out: Console, found: DoctorReport) -> None:
     rows = table("setting", "value", "origin")
+    rows.columns[2].min_width = len("variable MEMORY_ASSETS_HOME")
     for row in found.settings:
         rows.add_row(row["name"], text(row["value"] or "-"), text(row["origin"]))
     out.print(rows)

@@ -35,9 +35,7 @@ def register(app: typer.Typer) -> None:
         from memory_assets.pipeline.history import memory_history
 
         who = principal(tenant, persona, as_user, own_client)
-        found = memory_history(
-            run.workspace, memory, tenant_id=tenant, principal=who, as_of=as_of
-        )
+        found = memory_history(run.workspace, memory, tenant_id=tenant, principal=who, as_of=as_of)
         return View(found.to_dict(), lambda out: _history(out, found))
 
 

@@ -53,9 +53,7 @@ def register(app: typer.Typer) -> None:
                 found = again(run.workspace, now=run.now, progress=told)
             else:
                 told_embedding = partial(told, "embedding memories")
-                found = rebuild_index(
-                    run.workspace, space, now=run.now, progress=told_embedding
-                )
+                found = rebuild_index(run.workspace, space, now=run.now, progress=told_embedding)
         return View(found.to_metadata(), lambda out: _reindexed(out, found))
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memory_assets.cli.acting import ActingUser, OwnClients, PersonaName, principal
 from memory_assets.cli import manual
+from memory_assets.cli.acting import ActingUser, OwnClients, PersonaName, principal
 from memory_assets.cli.command import Run, Tenant, command, group
 from memory_assets.cli.output import View, table, text
 from memory_assets.domain.reasons import in_words
@@ -88,9 +88,7 @@ def register(app: typer.Typer) -> None:
         from memory_assets.pipeline.browse import show_memory
 
         who = principal(tenant, persona, as_user, own_client)
-        found = show_memory(
-            run.workspace, memory, tenant_id=tenant, principal=who, as_of=as_of
-        )
+        found = show_memory(run.workspace, memory, tenant_id=tenant, principal=who, as_of=as_of)
         return View(found, lambda out: _memory(out, found))
 
 

@@ -79,15 +79,9 @@ def _judge(tiers: typer.Typer) -> None:
         ] = False,
     ) -> View:
         """Apply the tier rules: the changes take effect with the next publication."""
-        from memory_assets.pipeline.retier import due_changes, retier, tier_rules
+        from memory_assets.pipeline.retier import judge_tiers, retier
 
-        workspace = run.workspace
-        if dry_run:
-            found = due_changes(
-                workspace.registry(), lambda t: tier_rules(workspace, t), now=run.now
-            )
-        else:
-            found = retier(workspace, now=run.now)
+        found = (judge_tiers if dry_run else retier)(run.workspace, now=run.now)
         return View(found.to_dict(), lambda out: _changes(out, found))
 
 

@@ -113,7 +113,7 @@ def _step_reason(event: dg.DagsterEvent) -> Reason:
         named = {k: v.value for k, v in failure.user_failure_data.metadata.items()}
     step = event.step_key or "run"
     if "error" in named:
-        what = str(named.get("what") or failure.user_failure_data.description)
-        return Reason(step, named["error"], what, str(named["where"]), str(named["remedy"]))
+        what, where, remedy = (str(named[name]) for name in ("what", "where", "remedy"))
+        return Reason(step, str(named["error"]), what, where, remedy)
     said = failure.error.message.strip() if failure.error else "no message"
     return Reason(step, "unexpected", said, remedy=_NEXT_NIGHT)

@@ -17,7 +17,6 @@ GROUP = "ledgers"
 OWNERS = ["team:memory-assets"]
 
 
-
 class ChosenSessions(dg.Config):
     """Which sessions a run takes in; everything that changed when nothing is chosen."""
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from memory_assets.domain.keys import cited_memories, content_sha256, duplicate_key
 from memory_assets.domain.promotion import (
     Accepted,
+    CorroborationKind,
     Evidence,
     Given,
     PromotionKey,
@@ -54,6 +55,13 @@ class Allocation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 _ENDED = "not-in-force"
 """The one refusal that came later; a schema choice was never promoted, and is not now."""
+_ROLES: Final[dict[Kind, CorroborationKind | None]] = {
+    "memory": None,
+    "equal": "equal",
+    "reuse": "reuse",
+    "duplicate": "duplicate",
+    "buried": None,
+}
 Allocations = Mapping[PromotionKey, Allocation]
 
 
@@ -69,7 +77,7 @@ def in_force(lines: Iterable[Allocation]) -> dict[PromotionKey, Allocation]:
 def given_ids(allocations: Allocations) -> dict[PromotionKey, Given]:
     """The ids and roles that promotion must keep; those of buried memories are never used again."""
     return {
-        key: (line.memory_id, None if line.kind in ("memory", "buried") else line.kind)
+        key: (line.memory_id, _ROLES[line.kind])
         for key, line in allocations.items()
         if line.memory_id is not None
     }

@@ -125,7 +125,9 @@ SESSIONS: Final = TableSpec(
     (
         *_SESSION,
         _INGEST,
-        Column("status", pl.String, "ok, append-only-violation, missing, unreadable, unknown-tenant."),
+        Column(
+            "status", pl.String, "ok, append-only-violation, missing, unreadable, unknown-tenant."
+        ),
         Column("message", pl.String, "What is wrong and what to do, when status is not ok."),
         Column("closed", pl.Boolean, "The last ledger row is a close in force."),
         Column("torn", pl.Boolean, "The last line is still being written."),

@@ -35,7 +35,8 @@ class Activity:
     """What the rules see of one memory at one instant."""
 
     tier: Tier
-    decided_at: datetime
+    since: datetime
+    """When it was published: before that nobody could access it."""
     last_access: datetime | None = None
     hot_accesses: int = 0
     """Accesses in the hot window, its first instant included."""
@@ -43,8 +44,8 @@ class Activity:
     """An administrator's choice holds so long, whatever the rules say."""
 
     def idle(self, now: datetime) -> timedelta:
-        """Time since the memory was made or last accessed; what lies in the future counts as 0."""
-        seen = max(self.decided_at, self.last_access or self.decided_at)
+        """Time since it was published or last accessed; what lies in the future counts as 0."""
+        seen = max(self.since, self.last_access or self.since)
         return max(now - seen, timedelta())
 
     def recency(self, now: datetime) -> float:

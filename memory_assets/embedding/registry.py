@@ -101,9 +101,10 @@ def open_chain(
         SettingsError: as ``open_embedder``; or a warm spec is not among the fallbacks.
     """
     by_spec = options or {}
-    return ProviderChain(
-        [open_embedder(s, cache_dir=cache_dir, options=by_spec.get(s)) for s in specs], warm=warm
-    )
+    opened = {s: open_embedder(s, cache_dir=cache_dir, options=by_spec.get(s)) for s in specs}
+    # A folder's spec is longer than the name that its model goes by.
+    named = {s: f"{one.provider}:{one.model}" for s, one in opened.items()}
+    return ProviderChain([opened[s] for s in specs], warm=[named.get(s, s) for s in warm])
 
 
 def known_specs() -> list[str]:

@@ -13,8 +13,8 @@ from memory_assets.domain.schemas import PROMOTION_KEY, SESSIONS
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.pipeline import ingest
 from memory_assets.pipeline.decide import current_decisions
-from memory_assets.pipeline.extract import current_facts
 from memory_assets.pipeline.doctor_machine import is_writable
+from memory_assets.pipeline.extract import current_facts
 from memory_assets.pipeline.findings import Finding, error, info, ok, warning
 from memory_assets.pipeline.markers import owed_markers
 from memory_assets.pipeline.workspace import Workspace

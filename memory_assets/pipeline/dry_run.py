@@ -126,9 +126,7 @@ def rehearse(
             progress=told,
         )
         decided = decide(derived, rules_for=workspace.schema_rules)
-        rehearse_facts(
-            workspace.home, derived, workspace.settings, workspace.schema_rules, now=now
-        )
+        rehearse_facts(workspace.home, derived, workspace.settings, workspace.schema_rules, now=now)
         current, _ = workspace.generations.current()
         registry = workspace.registry()
         settings = workspace.publish_settings

@@ -76,11 +76,23 @@ class EmbeddingSetup:
 
     def for_space(self, space: EmbeddingSpace) -> GuardedEmbedder | None:
         """An embedder whose vectors may enter a stored space, configured or not; None without."""
-        try:
-            found = self.chain((f"{space.provider}:{space.model}",)).first
-            return found if found.space(space.recipe) == space else None
-        except (EmbeddingError, SettingsError):
-            return None
+        found = self.spec_of(space)
+        return self.chain((found,)).first if found is not None else None
+
+    def spec_of(self, space: EmbeddingSpace) -> str | None:
+        """The spec that opens a stored space's model; None when it cannot be had as it was."""
+        name = f"{space.provider}:{space.model}"
+        # A model in a folder is stored by its name alone; where it lies, the settings know.
+        candidates = [name]
+        if space.provider == "local":
+            candidates += [s for s in self.specs if s != name and s.startswith("local:")]
+        for spec in candidates:
+            try:
+                if self.chain((spec,)).first.space(space.recipe) == space:
+                    return spec
+            except (EmbeddingError, SettingsError):
+                continue
+        return None
 
     def options(self, spec: str) -> EmbedderOptions:
         """What the settings say of one provider."""

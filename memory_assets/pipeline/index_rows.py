@@ -56,7 +56,9 @@ class IndexRows:
         """The texts whose vectors these rows carry (recipe ``search``), in the order of keys."""
         return [_text(row) for row in self._rows(keys)]
 
-    def table(self, keys: Sequence[str], vectors: Mapping[str, Vectors], dimension: int) -> pa.Table:
+    def table(
+        self, keys: Sequence[str], vectors: Mapping[str, Vectors], dimension: int
+    ) -> pa.Table:
         """Full rows of these keys in the columns of the index; a missing vector is null."""
         schema = index_schema(dimension)
         rows = [self._full(row) for row in self._rows(keys)]

@@ -186,14 +186,15 @@ def roll_back(
     """
     current, _ = workspace.generations.current()
     pinned = _former(workspace, current)
-    spec = f"{pinned.space.provider}:{pinned.space.model}"
-    member = workspace.embedding.for_space(pinned.space)
-    if member is None:
+    spec = workspace.embedding.spec_of(pinned.space)
+    if spec is None:
+        spec = f"{pinned.space.provider}:{pinned.space.model}"
         raise SpaceMismatch(
             f"{spec} cannot be had as it was when its space {pinned.space.space_id} was built.",
             remedy="`memory-assets doctor` says what is wrong with it; or run "
             f"`memory-assets embedding migrate --to {spec}`.",
         )
+    member = workspace.embedding.chain((spec,)).first
     grace = timedelta(days=workspace.settings.number("embedding_grace_days"))
     move = Move(to=member, note=_note(workspace, spec), grace=grace)
     done = _publish(workspace, "rollback", move, now, progress)

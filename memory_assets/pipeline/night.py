@@ -184,9 +184,7 @@ def run_night(
     )
     marked = timed("markers", lambda: workspace.mark(now=now, progress=told("writing markers")))
     timed("candidates", lambda: workspace.derive_candidates(now=now))
-    timed(
-        "queue", lambda: workspace.derive_queue(now=now, progress=told("comparing candidates"))
-    )
+    timed("queue", lambda: workspace.derive_queue(now=now, progress=told("comparing candidates")))
     timed("views", workspace.write_views)
     report = NightReport.from_parts(read, decided, published, marked, seconds, extract=extracted)
     return report.located(workspace)

@@ -19,6 +19,7 @@ from memory_assets.pipeline.activity import active_with_accesses
 from memory_assets.pipeline.registry_view import DEFAULT_TIER, RegistryView
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.storage.intents import append_intents, read_intents
+from memory_assets.storage.publications import note_publications, noted_publications
 
 TIERS: Final = ("core", "recall", "archival")
 _ID: Final = ["tenant_id", "memory_id"]
@@ -69,16 +70,24 @@ class RetierResult:
 
 
 def due_changes(
-    registry: RegistryView, rules_of: Callable[[str], TierRules], *, now: datetime
+    registry: RegistryView,
+    rules_of: Callable[[str], TierRules],
+    *,
+    published: Mapping[int, datetime],
+    now: datetime,
 ) -> RetierResult:
-    """The changes that are due at ``now``; nothing is recorded."""
+    """The changes that are due at ``now``; nothing is recorded.
+
+    ``published`` holds the times of generations, as far as they are known.
+    """
     active = active_with_accesses(registry, now=now)
     until = overrides(registry)
     rules = {t: rules_of(t) for t in active["tenant_id"].unique().to_list()}
     changes = []
-    columns = [*_ID, "tier", "decided_at", "last_access", "hot_accesses"]
-    for tenant, memory, tier, decided, last, hot in active.select(columns).iter_rows():
-        activity = Activity(tier, decided, last, hot, until.get((tenant, memory)))
+    columns = [*_ID, "tier", _BORN, "last_access", "hot_accesses"]
+    since = {g: _since(g, published, now) for g in active[_BORN].unique().to_list()}
+    for tenant, memory, tier, born, last, hot in active.select(columns).iter_rows():
+        activity = Activity(tier, since[born], last, hot, until.get((tenant, memory)))
         change = next_tier(activity, rules[tenant], now)
         if change is not None:
             changes.append((tenant, memory, change))
@@ -104,7 +113,8 @@ def retier(workspace: Workspace, *, now: datetime) -> RetierResult:
 
     The next publication applies them. A second run before that adds nothing.
     """
-    result = due_changes(workspace.registry(), lambda t: tier_rules(workspace, t), now=now)
+    result = judge_tiers(workspace, now=now)
+    note_publications(workspace.home.publications, publication_times(workspace))
     intents = [
         AssignTier(
             tenant_id=tenant,
@@ -119,6 +129,28 @@ def retier(workspace: Workspace, *, now: datetime) -> RetierResult:
     ]
     _record(workspace, intents)
     return result
+
+
+def judge_tiers(workspace: Workspace, *, now: datetime) -> RetierResult:
+    """The changes that are due by the settings; nothing is recorded."""
+    return due_changes(
+        workspace.registry(),
+        lambda tenant: tier_rules(workspace, tenant),
+        published=publication_times(workspace),
+        now=now,
+    )
+
+
+def publication_times(workspace: Workspace) -> dict[int, datetime]:
+    """Generation → when it was published: those that are kept, and those noted before they went."""
+    store = workspace.generations
+    current, _ = store.current()
+    found = dict(noted_publications(workspace.home.publications))
+    for number in store.kept(current):
+        generation = store.find(number)
+        if generation is not None:
+            found[number] = generation.published_at
+    return {number: datetime.fromisoformat(at) for number, at in sorted(found.items())}
 
 
 def tier_rules(workspace: Workspace, tenant_id: str) -> TierRules:
@@ -219,6 +251,11 @@ def tier_history(registry: RegistryView, tenant_id: str | None = None) -> pl.Dat
 
 
 _BORN: Final = "promoted_generation"
+
+
+def _since(generation: int, published: Mapping[int, datetime], now: datetime) -> datetime:
+    """When a generation was published; one that nobody noted, not after the next one that is."""
+    return next((at for number, at in sorted(published.items()) if number >= generation), now)
 
 
 def _rows(frame: pl.DataFrame, generation: str, what: pl.Expr) -> list[tuple[Any, ...]]:

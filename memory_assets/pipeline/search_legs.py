@@ -9,7 +9,10 @@ and nothing outside can beat what is returned.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,18 +23,21 @@ from memory_assets.pipeline.search_state import Ints, Mask, TenantRows
 from memory_assets.storage.index_pinned import PinnedIndex
 from memory_assets.storage.index_schema import Predicate, is_in
 
+Vector = npt.NDArray[np.float32]
+FIRST_BATCH: Final = 128
+
 
 @dataclass(frozen=True, slots=True)
 class LegOptions:
     """How deep the legs go."""
 
-    exact_rows: int = 20_000
+    exact_rows: int = 50_000
     """Tenants of at most so many memories are scored exactly; their vectors stay in memory
     (1.5 KB each at 384 dimensions)."""
     vector_depth: int = 100
-    text_depth: int = 2_000
+    text_depth: int = 3_000
     filled_at_most: int = 4_000
-    """Memories whose missing terms are computed for one query."""
+    """Memories whose missing cosines, or texts, are computed for one query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class Question:
     """A query in the forms that the legs take."""
 
     folded: str
-    vector: npt.NDArray[np.float32] | None
+    vector: Vector | None
     """None when no vector could be had: words, recency and use decide alone."""
 
 
@@ -153,79 +159,104 @@ def score_tenant(
     """
     if not len(scores.places):
         return True
-    _text_leg(scores, question, index, where, options)
-    if question.vector is not None and len(scores.rows) <= options.exact_rows:
-        matrix, has = scores.rows.vectors(index)
-        cosine = (matrix @ question.vector)[scores.places]
-        known = np.flatnonzero(has[scores.places])
-        scores.take_cosines(known, cosine[known].astype(np.float64))
-    elif question.vector is not None:
-        _vector_leg(scores, question.vector, index, where, options)
-    return _fill(scores, question, index, k, options)
+    legs = _Legs(scores, question, index, where, options)
+    legs.run()
+    return legs.fill(min(k, len(scores.places)))
 
 
-def _text_leg(
-    scores: TenantScores, question: Question, index: PinnedIndex, where: Predicate, o: LegOptions
-) -> None:
-    found = index.text_search(question.folded, o.text_depth, where)
-    scores.take_texts(scores.slots(found["row_key"]), found["bm25"].to_numpy())
-    if found.height >= o.text_depth:
-        scores.bound_texts(float(found["bm25"][-1]))
+@dataclass(frozen=True, slots=True)
+class _Legs:
+    scores: TenantScores
+    question: Question
+    index: PinnedIndex
+    where: Predicate
+    options: LegOptions
 
+    def run(self) -> None:
+        """Both legs; the engine works outside Python's lock, so one of them gets a thread."""
+        if self.question.vector is None:
+            self._take_text(self._text())
+        elif len(self.scores.rows) <= self.options.exact_rows:
+            self._take_text(self._text())
+            self._every_cosine(self.question.vector)
+        else:
+            with ThreadPoolExecutor(1) as pool:
+                text = pool.submit(self._text)
+                self._nearest(self.question.vector)
+                self._take_text(text.result())
 
-def _vector_leg(
-    scores: TenantScores,
-    vector: npt.NDArray[np.float32],
-    index: PinnedIndex,
-    where: Predicate,
-    o: LegOptions,
-) -> None:
-    found = index.vector_search(vector, o.vector_depth, where)
-    scores.take_cosines(scores.slots(found["row_key"]), found["cosine"].to_numpy())
-    if found.height >= o.vector_depth:
-        scores.bound_cosines(float(found["cosine"][-1]))
+    def fill(self, k: int) -> bool:
+        """Computes the missing terms of all slots that could still be among the best ``k``.
 
+        In growing batches, the likeliest first: each raises the bar for the rest. Cosines before
+        texts, since most slots are out of reach once theirs is known.
+        """
+        scores = self.scores
+        self._in_batches(k, lambda: scores.unknown_cosine, self._fill_cosines)
+        self._in_batches(k, lambda: scores.unknown_text, self._fill_texts)
+        return not len(_reachable(scores, scores.unknown, k, 1))
 
-def _fill(
-    scores: TenantScores, question: Question, index: PinnedIndex, k: int, options: LegOptions
-) -> bool:
-    """Computes the missing terms of all slots that could still be among the best ``k``.
+    def _text(self) -> pl.DataFrame:
+        return self.index.text_search(self.question.folded, self.options.text_depth, self.where)
 
-    Cosines first: most slots are out of reach once theirs is known, and words need not be asked.
-    """
-    if not scores.unknown.any():
-        return True
-    k = min(k, len(scores.places))
-    if question.vector is not None and scores.unknown_cosine.any():
-        slots = _reachable(scores, k, options.filled_at_most)
-        _fill_cosines(scores, slots[scores.unknown_cosine[slots]], question.vector, index)
-    slots = _reachable(scores, k, options.filled_at_most)
-    slots = slots[scores.unknown_text[slots]]
-    if len(slots):
-        keys = [scores.rows.row_key(int(p)) for p in scores.places[slots]]
-        found = index.text_search(question.folded, len(keys), is_in("row_key", keys))
+    def _take_text(self, found: pl.DataFrame) -> None:
+        scores = self.scores
+        scores.take_texts(scores.slots(found["row_key"]), found["bm25"].to_numpy())
+        if found.height >= self.options.text_depth:
+            scores.bound_texts(float(found["bm25"][-1]))
+
+    def _every_cosine(self, vector: Vector) -> None:
+        matrix, has = self.scores.rows.vectors(self.index)
+        cosine = (matrix @ vector)[self.scores.places]
+        known = np.flatnonzero(has[self.scores.places])
+        self.scores.take_cosines(known, cosine[known].astype(np.float64))
+
+    def _nearest(self, vector: Vector) -> None:
+        """The nearest rows by the index's estimate, their cosines computed in full."""
+        scores, depth = self.scores, self.options.vector_depth
+        found = self.index.vector_search(vector, depth, self.where, refined=False)
+        slots = scores.slots(found["row_key"])
+        self._fill_cosines(slots[slots >= 0])
+        if found.height >= depth:
+            scores.bound_cosines(float(found["cosine"][-1]))
+
+    def _in_batches(
+        self, k: int, unknown: Callable[[], Mask], fill: Callable[[Ints], None]
+    ) -> None:
+        batch, done = FIRST_BATCH, 0
+        while done < self.options.filled_at_most and unknown().any():
+            batch = min(batch, self.options.filled_at_most - done)
+            slots = _reachable(self.scores, unknown(), k, batch)
+            if not len(slots):
+                return
+            fill(slots)
+            done += len(slots)
+            batch *= 2
+
+    def _fill_cosines(self, slots: Ints) -> None:
+        scores, vector = self.scores, self.question.vector
+        assert vector is not None
+        offsets = scores.rows.offsets(self.index)[scores.places[slots]]
+        stored = np.flatnonzero(offsets >= 0)
+        places, vectors = self.index.vectors_at(offsets[stored].tolist())
+        scores.take_cosines(slots[stored[places]], (vectors @ vector).astype(np.float64))
+        # What has no vector stays without a cosine, but that is known now.
+        scores.unknown_cosine[slots] = False
+
+    def _fill_texts(self, slots: Ints) -> None:
+        scores = self.scores
+        keys = [scores.rows.row_key(int(place)) for place in scores.places[slots]]
+        found = self.index.text_search(self.question.folded, len(keys), is_in("row_key", keys))
         scores.take_texts(scores.slots(found["row_key"]), found["bm25"].to_numpy())
         scores.unknown_text[slots] = False
-    return not len(_reachable(scores, k, 1))
 
 
-def _fill_cosines(
-    scores: TenantScores, slots: Ints, vector: npt.NDArray[np.float32], index: PinnedIndex
-) -> None:
-    offsets = scores.rows.offsets(index)[scores.places[slots]]
-    stored = np.flatnonzero(offsets >= 0)
-    places, vectors = index.vectors_at(offsets[stored].tolist())
-    scores.take_cosines(slots[stored[places]], (vectors @ vector).astype(np.float64))
-    # What has no vector stays without a cosine, but that is known now.
-    scores.unknown_cosine[slots] = False
-
-
-def _reachable(scores: TenantScores, k: int, at_most: int) -> Ints:
-    """Slots with unknown terms whose bound reaches the k-th best score; the likeliest ones."""
+def _reachable(scores: TenantScores, unknown: Mask, k: int, at_most: int) -> Ints:
+    """Unknown slots whose bound reaches the k-th best score; the likeliest ones."""
     best = scores.best(k)
     least = scores.scores()[best[-1]] if len(best) == k else -np.inf
     bounds = scores.bounds()
-    found = np.flatnonzero(scores.unknown & (bounds >= least))
+    found = np.flatnonzero(unknown & (bounds >= least))
     if len(found) > at_most:
         found = found[np.argpartition(-bounds[found], at_most - 1)[:at_most]]
     return np.asarray(found, np.int64)

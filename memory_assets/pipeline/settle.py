@@ -45,8 +45,9 @@ def settle_duplicates(
     """Judges what the policy would accept against the active memories; the table is replaced whole.
 
     A candidate whose every guard passes, at or above the tenant's threshold, corroborates the
-    nearest such memory. One that stands near a memory in doubt, or contradicts one of the same
-    subject, goes to a reviewer. All others stay as they are. Equal text needs no judgement here.
+    nearest such memory. One that stands near a memory in doubt goes to a reviewer. All others are
+    new, one that contradicts a memory among them: both are kept, and the merge shows the conflict.
+    Equal text needs no judgement here.
     """
     rows = automatic.filter(pl.col("equal_memory").is_null())
     active = registry.active()
@@ -99,8 +100,8 @@ def _verdict(
         guards = msgspec.json.encode(judgement.to_dict(), order="deterministic").decode()
         if found.route == "auto":
             return CORROBORATE, one.memory_id, one.cosine, guards
-        unproven = one.cosine is None and one.same_subject
-        if doubt is None and (found.route == "review" or found.proposal == "conflicts" or unproven):
+        unproven = one.cosine is None and one.same_subject and judgement.relation != "different"
+        if doubt is None and (found.route == "review" or unproven):
             doubt = (REVIEW, one.memory_id, one.cosine, guards)
     return doubt
 

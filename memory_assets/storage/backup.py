@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,13 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memory_assets.errors import BackupUnusable, CorruptStore, UsageError
-from memory_assets.storage.files import (
-    fsync_file,
-    fsync_folder,
-    make_folder,
-    write_atomically,
-    write_errors,
-)
+from memory_assets.storage.files import write_atomically
 from memory_assets.storage.generations import Generation, GenerationStore
 from memory_assets.storage.home import Home
 from memory_assets.storage.index_files import manifests
@@ -28,10 +21,10 @@ from memory_assets.storage.locks import exclusive
 
 LIST: Final = "backup.json"
 FORMAT: Final = 1
-_TRIES: Final = 3
+_TRIES: Final = 5
 _BESIDE: Final = ("intents", "review", "access", "receipts")
 """Append-only logs: copied after the generation, so they hold at least what it was made from."""
-_SETTINGS: Final = ("settings.toml", "tenants.toml")
+_SETTINGS: Final = ("settings.toml", "tenants.toml", "allocations.jsonl")
 _SHORT_LIVED: Final = ("_transactions",)
 Progress = Callable[[int, int], None]
 
@@ -71,13 +64,20 @@ def back_up(
     _require_empty(target, "a backup")
     for left in reversed(range(_TRIES)):
         try:
-            return _copy(store, target, now, progress)
+            made = _copy(store, target, now, progress)
         except (FileNotFoundError, CorruptStore):
-            # Collected while it was being copied: the next generation stands already.
-            shutil.rmtree(target, ignore_errors=True)
             if not left:
                 raise
-    raise AssertionError
+        else:
+            # Collection removes the manifest first: while it is there, so is all that it names.
+            if store.manifest_path(made.generation).exists():
+                return made
+        shutil.rmtree(target, ignore_errors=True)
+    raise CorruptStore(
+        f"The generation was collected {_TRIES} times while it was being copied.",
+        where=str(store.home.root),
+        remedy="raise keep_generations, or take the backup between nights.",
+    )
 
 
 def restore(source: Path, home: Home, *, progress: Progress | None = None) -> BackupResult:
@@ -130,8 +130,10 @@ def _copy(
     hashes: dict[str, str] = {}
     size = 0
     for done, name in enumerate(names, 1):
-        hashes[name], copied = _copy_file(store.home.root / name, target / name)
-        size += copied
+        copied = _copy_file(store.home.root / name, target / name)
+        if copied is not None:
+            hashes[name], length = copied
+            size += length
         if progress is not None:
             progress(done, len(names))
     for name, data in (*_logs(store.home), ("CURRENT", current)):
@@ -158,10 +160,10 @@ def _files_of(store: GenerationStore, generation: Generation) -> Iterator[str]:
             yield (store.home.registry / part.path).relative_to(root).as_posix()
     for space in generation.spaces:
         folder = table_path(store.home.index, space.table)
-        newer = {path for v, path in manifests(folder).items() if v > space.version}
+        others = {path for v, path in manifests(folder).items() if v != space.version}
         for path in sorted(folder.rglob("*")):
             inside = path.relative_to(folder).parts
-            if inside[0] in _SHORT_LIVED or path in newer or not path.is_file():
+            if inside[0] in _SHORT_LIVED or path in others or not path.is_file():
                 continue
             if path.name == "latest_version_hint.json" or inside[0] == "_refs":
                 continue  # they may name versions that are not copied; the next night writes them
@@ -187,16 +189,17 @@ def _logs(home: Home) -> Iterator[tuple[str, bytes]]:
                     yield path.relative_to(home.root).as_posix(), path.read_bytes()
 
 
-def _copy_file(source: Path, target: Path) -> tuple[str, int]:
-    make_folder(target.parent)
-    with write_errors(target), source.open("rb") as data, target.open("wb") as out:
-        shutil.copyfileobj(data, out)
-        out.flush()
-        os.fsync(out.fileno())
-    fsync_folder(target.parent)
-    fsync_file(target)
-    with target.open("rb") as copied:
-        return hashlib.file_digest(copied, "sha256").hexdigest(), target.stat().st_size
+def _copy_file(source: Path, target: Path) -> tuple[str, int] | None:
+    """Hash and length of the copy; None for a file that was collected meanwhile.
+
+    An index folder also holds what no kept version names; see ``back_up`` for what is missed.
+    """
+    try:
+        data = source.read_bytes()
+    except FileNotFoundError:
+        return None
+    write_atomically(target, data)
+    return hashlib.sha256(data).hexdigest(), len(data)
 
 
 def _read_list(source: Path) -> dict[str, Any]:

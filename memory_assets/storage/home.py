@@ -70,6 +70,11 @@ class Home:
         return self.root / "answers"
 
     @property
+    def publications(self) -> Path:
+        """When each generation was published: tiers count from there."""
+        return self.root / "tiers" / "publications.json"
+
+    @property
     def preflight(self) -> Path:
         """Tenants that a pre-flight check stopped, and every deviation that was found."""
         return self.root / "preflight"

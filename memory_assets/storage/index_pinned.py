@@ -137,11 +137,13 @@ class PinnedIndex:
         where: Predicate | None = None,
         *,
         exact: bool = False,
+        refined: bool = True,
     ) -> pl.DataFrame:
         """(row_key, cosine) of the ``k`` nearest rows, best first; raw cosine in [-1, 1].
 
         Below the size at which a vector index is built the answer is exact anyway; ``exact`` makes
-        it so above that. Rows whose vector is pending are never among them.
+        it so above that. Rows whose vector is pending are never among them. Without
+        ``refined`` cosines are the index's estimates, for callers that compute them themselves.
         """
         if vector.shape != (self.dimension,):
             raise IndexMismatch(
@@ -156,7 +158,7 @@ class PinnedIndex:
             "k": k,
             "metric": "cosine",
             "use_index": not exact,
-            "refine_factor": max(_REFINE_AT_LEAST, min(_REFINE_AT_MOST, 1_000 // max(k, 1))),
+            "refine_factor": _refine_factor(k) if refined else None,
         }
         found = self._search(k, "_distance", where, nearest=nearest)
         cosine = (1.0 - pl.col("_distance").cast(pl.Float64)).clip(-1.0, 1.0)
@@ -209,6 +211,10 @@ class PinnedIndex:
         frame = pl.from_arrow(table)
         assert isinstance(frame, pl.DataFrame)
         return frame
+
+
+def _refine_factor(k: int) -> int:
+    return max(_REFINE_AT_LEAST, min(_REFINE_AT_MOST, 1_000 // max(k, 1)))
 
 
 def _with_key(columns: Sequence[str]) -> list[str]:

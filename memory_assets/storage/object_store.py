@@ -7,7 +7,7 @@ themselves: no lock is needed for it. Lance keeps its own files on the same stor
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +93,9 @@ class ObjectPartStore(PartStore):
 
         with _errors("writing", self._where(part)):
             obstore.put(self._store, part.path, data)
+
+    def _read_all(self, parts: Sequence[Part], columns: list[str]) -> None:
+        """Objects are fetched one by one."""
 
     def _source(self, part: Part) -> io.BytesIO:
         return io.BytesIO(self._bytes(part))

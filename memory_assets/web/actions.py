@@ -139,7 +139,7 @@ def _verdict(form: FormData) -> Verdict:
 def _kind(action: object) -> ReviewVerdict:
     if action not in _VERDICTS:
         raise HTTPException(400, "This form says nothing that can be done.")
-    return action  # type: ignore[return-value]  # narrowed by the test above
+    return action
 
 
 def _items(this: Page, texts: list[Any]) -> list[Named]:

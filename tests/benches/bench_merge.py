@@ -16,6 +16,7 @@ import resource
 import sys
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -59,7 +60,7 @@ class Timing:
     cells: float
     recall: float
     extra_mb: float
-    """Peak memory during the exact search beyond what was there before it."""
+    """Peak memory that the exact search allocated, the vectors themselves not counted."""
 
 
 def run() -> None:
@@ -78,8 +79,8 @@ def run() -> None:
         )
     for earlier, later in pairwise(timings):
         print(
-            f"growth {earlier.rows:,} to {later.rows:,}: exact {growth(earlier, later, 'exact'):.2f}, "
-            f"by cells {growth(earlier, later, 'cells'):.2f}"
+            f"growth {earlier.rows:,} to {later.rows:,}: "
+            f"exact {growth(earlier, later, 'exact'):.2f}, by cells {growth(earlier, later, 'cells'):.2f}"
         )
     incremental(vectors)
 
@@ -94,9 +95,10 @@ def measure(vectors: Vectors) -> Timing:
     """One size, each way once; the bare product runs over the very same blocks."""
     n = len(vectors)
     gemm, _ = timed(lambda: bare(vectors))
-    before = peak_mb()
+    tracemalloc.start()
     exact, pairs = timed(lambda: drained(exact_pairs(vectors, THRESHOLD)))
-    extra = peak_mb() - before
+    extra = tracemalloc.get_traced_memory()[1] / 1e6
+    tracemalloc.stop()
     meter = RecallMeter(vectors, THRESHOLD, seed=_SEED)
 
     def by_cells() -> int:

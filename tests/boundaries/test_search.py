@@ -9,7 +9,7 @@ import pytest
 from memory_assets.domain.events import DECISION_TYPES
 from memory_assets.domain.visibility import Principal
 from memory_assets.errors import UnknownMemoryError
-from memory_assets.pipeline import search, search_filters
+from memory_assets.pipeline import search
 from memory_assets.pipeline.lookup import get_memory
 from tests.boundaries import opened
 from tests.searching import TENANT, Published, memory
@@ -60,6 +60,5 @@ def test_they_are_not_read_by_their_ids_either(home: Published) -> None:
 def test_they_are_really_in_the_index(home: Published, monkeypatch: pytest.MonkeyPatch) -> None:
     """With this boundary open as well, the rows of other types are found."""
     opened.open_search(monkeypatch)
-    for module in (search, search_filters):
-        monkeypatch.setattr(module, "SEARCHABLE_TYPES", DECISION_TYPES)
+    monkeypatch.setattr(search, "SEARCHABLE_TYPES", DECISION_TYPES)
     assert _found(home) & TYPED

@@ -1,4 +1,4 @@
-"""``review`` on the samples: the list, one item, verdicts, the walk, and lines that do not count."""
+"""``review`` on the samples: list, item, verdicts, walk, and lines that do not count."""
 
 from __future__ import annotations
 

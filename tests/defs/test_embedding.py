@@ -96,7 +96,7 @@ def test_the_key_is_in_no_dump(
         repr(WorkspaceResource()),
         repr(Workspace.load()),
     ]
-    texts += [entry.to_json() for entry in instance.all_logs(done.run_id)]
+    texts += [repr(entry) for entry in instance.all_logs(done.run_id)]
     texts.append(str(defs.get_repository_def().get_top_level_resources()))
     assert not any(KEY in text for text in texts)
     assert ("Rotate the key" in "".join(texts)) is refused

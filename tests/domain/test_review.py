@@ -39,7 +39,7 @@ def _decision(**changes: Any) -> ReviewDecision:
     return ReviewDecision(**fields | changes)
 
 
-@pytest.mark.parametrize("name", ["anna", "Anna Rossi", "anna.rossi@clinic.example", "Agenta", "李"])
+@pytest.mark.parametrize("name", ["anna", "Anna Rossi", "anna@clinic.example", "Agenta", "李"])
 def test_people_may_review(name: str) -> None:
     """Names of people, whatever their alphabet."""
     assert reviewer_refusal(name) is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 from memory_assets.domain.visibility import Principal
@@ -11,7 +10,16 @@ from memory_assets.pipeline.lookup import explain_memory, get_memory
 from tests.searching import NOW, TENANT, Published, memory
 
 ADMIN = Principal.local(TENANT)
-CONTENT: tuple[object, ...] = ("concept_clarified", "Ablation", "in another's words", "", "", [], [], "h")
+CONTENT: tuple[object, ...] = (
+    "concept_clarified",
+    "Ablation",
+    "in another's words",
+    "",
+    "",
+    [],
+    [],
+    "h",
+)
 
 
 @pytest.fixture(scope="module", name="home")

@@ -1,4 +1,4 @@
-"""Retirement: a memory whose ground is gone is proposed, decided on by a person, and retired once."""
+"""Retirement: a memory whose ground is gone is proposed, decided on, and retired once."""
 
 from __future__ import annotations
 
@@ -109,8 +109,9 @@ def test_a_declined_retirement_is_remembered(world: World) -> None:
 def test_a_ground_that_comes_back_ends_the_proposal(world: World) -> None:
     """A withdrawal that is withdrawn itself leaves nothing to decide."""
     _go_on(world, note(5, "decision_withdrawn", "seq:1"))
-    rows = [note(5, "decision_withdrawn", "seq:1"), close(9), note(10, "decision_withdrawn", "seq:5")]
-    world.session("clinic", "s1", *BEFORE, *rows, close(11))
+    back = note(10, "decision_withdrawn", "seq:5")
+    rows = [note(5, "decision_withdrawn", "seq:1"), close(9), back, close(11)]
+    world.session("clinic", "s1", *BEFORE, *rows)
     world.night()
     assert _proposals(world) == {}
 

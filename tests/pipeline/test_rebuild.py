@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,7 +20,11 @@ from memory_assets.storage.intents import append_intents
 from tests.building import close, note, row
 from tests.nights import NOW, World
 
-BY = {"decided_by": "reviewer anna", "decided_at": NOW, "reason": "as a test"}
+BY: dict[str, Any] = {
+    "decided_by": "reviewer anna",
+    "decided_at": NOW,
+    "reason": "as a test",
+}
 
 
 @pytest.fixture

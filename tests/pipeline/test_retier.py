@@ -12,13 +12,13 @@ import pytest
 from memory_assets.domain.visibility import Principal
 from memory_assets.errors import AccessDenied, UnknownMemoryError, UsageError
 from memory_assets.pipeline.retier import (
-    due_changes,
+    judge_tiers,
     override_tier,
     retier,
     tier_history,
-    tier_rules,
 )
 from memory_assets.storage.access_log import UseEvent, append_uses
+from memory_assets.storage.publications import noted_publications
 from tests.building import close, row
 from tests.nights import World
 
@@ -120,8 +120,20 @@ def test_searches_and_future_uses_are_no_accesses(world: World) -> None:
     for _ in range(6):
         world.workspace.search(SearchRequest("concept 1", ADMIN, world.now))
     world.night()
-    rules = tier_rules(world.workspace, "ws")
-    assert due_changes(world.workspace.registry(), lambda _: rules, now=world.now).changes == ()
+    assert judge_tiers(world.workspace, now=world.now).changes == ()
+
+
+def test_age_counts_from_publication(world: World) -> None:
+    """Old decisions that are published tonight are not idle yet, times on record or not."""
+    world.session(
+        "ws", "old", row(1, ts="2020-01-01T00:00:00Z", subject="ancient", detail="of old"), close(2)
+    )
+    world.night()
+    assert settle(world).changes == ()
+    home = world.workspace.home
+    assert sorted(noted_publications(home.publications)) == [1, 2]
+    home.publications.write_text("damaged")
+    assert judge_tiers(world.workspace, now=world.now).changes == ()
 
 
 def test_an_override_holds_and_expires(world: World) -> None:

@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from memory_assets.domain.visibility import (
     PERSONAS,
     READ_PATHS,
-    Condition,
     Principal,
     Rule,
     rule_for,
 )
 from memory_assets.errors import AccessDenied
-from memory_assets.pipeline.search_filters import memories_only, visible
+from memory_assets.pipeline.search_filters import visible
 from memory_assets.storage.index_pinned import PinnedIndex
 from tests.searching import Published, memory
 
@@ -78,10 +77,3 @@ def test_the_index_is_narrowed_to_what_the_rule_allows(
 def test_a_rule_without_clauses_narrows_to_nothing(index: PinnedIndex) -> None:
     """Nothing allowed, nothing searched."""
     assert index.rows(COLUMNS, visible(Rule())).is_empty()
-
-
-def test_memories_of_reusable_types_pass_and_nothing_else(index: PinnedIndex) -> None:
-    """The filter of kinds and types keeps every memory of this index."""
-    assert index.rows(COLUMNS, memories_only()).height == index.count_rows()
-    none = visible(Rule(((Condition("type", frozenset({"table_promoted"})),),)))
-    assert index.rows(COLUMNS, none).is_empty()

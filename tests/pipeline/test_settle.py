@@ -13,7 +13,6 @@ from tests.nights import World
 
 FIRST = "Patients admitted to a ward of the hospital during the calendar year"
 ALIKE = "Patients who are admitted to a ward of the hospital during the calendar year"
-OTHER = "Patients admitted to a ward of the hospital during the last 3 months"
 
 
 def world_with(tmp_path: Path, threshold: str = "") -> World:
@@ -56,13 +55,15 @@ def test_without_a_threshold_only_equal_text_corroborates(tmp_path: Path) -> Non
     assert world.night().publish.new_memories == 1
 
 
-def test_a_contradiction_goes_to_a_reviewer(tmp_path: Path) -> None:
-    """Another definition of the same subject, whatever the threshold would allow."""
+def test_a_contradiction_is_a_memory_of_its_own(tmp_path: Path) -> None:
+    """Another definition of the same subject: both are kept, whatever the threshold would allow."""
     world = world_with(tmp_path, PROVEN)
-    world.session("ws", "s2", row(1, subject="Inpatient", detail=OTHER), close(2))
+    world.session("ws", "s2", row(1, subject="Adult", detail="patients of 18 years"), close(2))
+    world.night()
+    world.session("ws", "s3", row(1, subject="Adult", detail="patients of 21 years"), close(2))
     report = world.night()
-    assert (report.publish.new_memories, report.publish.corroborated) == (0, 0)
-    assert report.waiting == {"ws": 1}
+    assert (report.publish.new_memories, report.publish.corroborated) == (1, 0)
+    assert report.waiting == {}
 
 
 def test_what_stands_near_nothing_is_added(tmp_path: Path) -> None:

@@ -96,7 +96,13 @@ def test_a_reviewer_sees_the_pages_of_own_tenants(client: Open, path: str) -> No
 
 @pytest.mark.parametrize(
     "path",
-    ["/?tenant=bank", "/sessions/bank/b1", "/items/bank/b1/seq:1", "/digest/bank", "/summary/bank/b1"],
+    [
+        "/?tenant=bank",
+        "/sessions/bank/b1",
+        "/items/bank/b1/seq:1",
+        "/digest/bank",
+        "/summary/bank/b1",
+    ],
 )
 def test_another_tenants_pages_look_like_none(client: Open, path: str) -> None:
     """The same answer as for a page that does not exist, without a word of its content."""
@@ -121,7 +127,9 @@ def test_an_advisor_sees_own_clients_only(client: Open) -> None:
     assert client("anna").get("/items/clinic/s1/seq:2").status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/verdicts", "/undo", "/sessions/clinic/s1", "/items/clinic/s1/seq:1"])
+@pytest.mark.parametrize(
+    "path", ["/verdicts", "/undo", "/sessions/clinic/s1", "/items/clinic/s1/seq:1"]
+)
 def test_a_form_without_the_sessions_secret_does_nothing(
     world: World, client: Open, path: str
 ) -> None:

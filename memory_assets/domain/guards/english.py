@@ -47,7 +47,7 @@ rel:times | times, multiplied by
 rel:div | divided by, ratio of
 rel:instead | instead of, rather than, in place of
 filler ? neg | no
-neg | not, never, nor, neither, none, cannot, isn't, aren't, wasn't, weren't, doesn't, don't,
+neg | not, non, never, nor, neither, none, cannot, isn't, aren't, wasn't, weren't, doesn't, don't,
     didn't, hasn't, haven't, won't, can't, shouldn't, mustn't, does not hold, do not hold,
     does not, do not, is not, are
     not, has not, have not, was not, were not, lack*, fails to, absence of, nobody, nothing

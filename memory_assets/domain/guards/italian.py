@@ -51,7 +51,7 @@ rel:times | moltiplicato per, moltiplicata per, per il numero di volte
 rel:div | diviso, divisa, diviso per, divisa per, rapporto tra, rapporto fra
 rel:instead | invece di, invece del, invece della, anziché, piuttosto che, al posto di, al posto
     del, al posto della
-neg | non, né, mai, nessun, nessuno, nessuna, neppure, nemmeno, neanche, nulla, niente, privo
+neg | non, not, né, mai, nessun, nessuno, nessuna, neppure, nemmeno, neanche, nulla, niente, privo
     di, privi di, priva di, prive di, assenza di, manca, mancano
 neg.excl | a meno che, salvo che, esclud*, esclus*, senza, tranne, eccetto, eccettuat*, salvo,
     fuorché, ad eccezione di, ad eccezione del, ad eccezione della, ad eccezione dei, ad
@@ -76,11 +76,12 @@ q:approx | circa, approssimativamente, all'incirca, intorno a, quasi, pressappoc
 q:both | entrambi, entrambe, ambedue
 logic:or | o, oppure, ovvero, od
 logic:and | e, ed, ma, mentre
-agg:count | conteggio, conteggi, conteggiata, conteggiato, conteggiati, conteggiate, conteggia,
+agg:count | count, conteggio, conteggi, conteggiata, conteggiato, conteggiati, conteggiate,
+    conteggia,
     conteggiano, conta, contano, contare, contati, contate, contato, contata, contando,
     contandoli, conteggiare, numero di, numero dei, numero degli, numero delle, numerosità,
     quanti, quante, quantità di
-agg:sum | somma, somme, sommati, sommate, sommato, sommata, sommare, sommano, sommando,
+agg:sum | sum, somma, somme, sommati, sommate, sommato, sommata, sommare, sommano, sommando,
     sommatoria, totale di, totale dei, totale delle
 agg:sum? | totale, totali, complessivo, complessiva, complessivi, complessive, cumulato
 agg:avg | media, medie, mediamente, valore medio, media aritmetica, avg, in media
