@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from memory_assets.pipeline.doctor import DoctorReport
 
+_VALUE_WIDTH = 20
+"""Of 80 columns: names and origins of settings are not broken for a long value."""
 _SIGNS = {"error": "ERROR", "warning": "warn", "info": "info", "ok": "ok"}
 _STYLES = {"error": "bold red", "warning": "yellow", "info": "", "ok": "green"}
 
@@ -83,7 +85,7 @@ def _report(out: Console, found: DoctorReport) -> None:
 
 def _settings(out: Console, found: DoctorReport) -> None:
     rows = table("setting", "value", "origin")
-    rows.columns[2].min_width = len("variable MEMORY_ASSETS_HOME")
+    rows.columns[1].max_width = _VALUE_WIDTH
     for row in found.settings:
         rows.add_row(row["name"], text(row["value"] or "-"), text(row["origin"]))
     out.print(rows)

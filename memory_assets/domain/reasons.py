@@ -17,7 +17,7 @@ REASONS: Final[dict[str, str]] = {
     "promoted": "already promoted",
     "equal-content": "says the same as an earlier decision of the session",
     "open": "the session is not finished yet",
-    "blocked": "the ledger is missing, unreadable, or lost a row; or a pre-flight check stopped the "
+    "blocked": "the ledger is missing, unreadable or lost a row, or a pre-flight check stopped its "
     "tenant",
 }
 

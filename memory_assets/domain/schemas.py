@@ -319,7 +319,7 @@ USES: Final = TableSpec(
 
 DETACHMENTS: Final = TableSpec(
     "detachments",
-    "A corroboration that was no duplicate: it counts no longer, its words are a memory of its own.",
+    "A corroboration that was no duplicate: its words are a memory of its own now.",
     (
         *_PROMOTION_KEY,
         Column("memory_id", pl.String, "The memory that it had corroborated."),

@@ -27,8 +27,8 @@ def compacted(
 
     ``live`` holds the readings that count (tenant_id, session_id, ingest_no); without it every row
     does, and rows and their order stay as they are. Nothing happens until there are more than
-    ``max_parts`` parts; then all but a large first one are folded together, so that the cost of folding
-    stays proportional to what was added.
+    ``max_parts`` parts; then all but a large first one are folded together, so that the cost of
+    folding stays proportional to what was added.
     """
     if len(parts) <= max_parts:
         return list(parts)

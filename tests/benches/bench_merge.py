@@ -78,10 +78,8 @@ def run() -> None:
             f"{t.extra_mb:>6.0f}"
         )
     for earlier, later in pairwise(timings):
-        print(
-            f"growth {earlier.rows:,} to {later.rows:,}: "
-            f"exact {growth(earlier, later, 'exact'):.2f}, by cells {growth(earlier, later, 'cells'):.2f}"
-        )
+        exact, cells = (growth(earlier, later, what) for what in ("exact", "cells"))
+        print(f"growth {earlier.rows:,} to {later.rows:,}: exact {exact:.2f}, by cells {cells:.2f}")
     incremental(vectors)
 
 
