@@ -23,7 +23,7 @@ FIGURES = ("recall_at_1", "recall_at_5", "recall_at_10", "mrr", "ndcg")
 def register(app: typer.Typer) -> None:
     """Adds the command."""
 
-    @command(app, "evaluate")
+    @command(app, "evaluate", lists=True)
     def evaluate(
         run: Run,
         file: Annotated[

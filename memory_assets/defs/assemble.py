@@ -8,6 +8,7 @@ from memory_assets.defs import (
     alerts,
     facts,
     ledgers,
+    merge,
     migration,
     nightly,
     operations,
@@ -39,15 +40,17 @@ defs = dg.Definitions(
             migration.embedding_migration,
             tiers.tier_assignments,
             operations.night_metrics,
+            *merge.ASSETS,
         ]
     ),
     asset_checks=[facts.personal_data, upkeep.index_has_not_drifted],
     jobs=[
         nightly.nightly_consolidation,
+        merge.global_semantic_merge,
         upkeep.repair_index_job,
         upkeep.legacy_cleanup_job,
     ],
-    schedules=[nightly.nightly_schedule(_settings)],
+    schedules=[nightly.nightly_schedule(_settings), merge.merge_schedule(_settings)],
     sensors=[
         nightly.session_sensor(_settings),
         review.review_sensor(_settings),

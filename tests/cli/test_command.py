@@ -36,7 +36,12 @@ EXAMPLES: dict[str, list[str]] = {
     "version": [],
 }
 """Arguments with which each command of this folder that only reads answers on the samples."""
-TESTED_ELSEWHERE = frozenset({"core-block", "evaluate", "mcp", "merge", "review", "search"})
+TESTED_ELSEWHERE = frozenset(
+    {
+        *("core", "digest", "evaluate", "export", "facts", "mcp", "merge", "review"),
+        *("search", "tiers"),
+    }
+)
 """First words of commands that have test modules of their own for all this."""
 FOR_COPYING = frozenset({"export-registry", "ledger lint", "ledger schema", "review refused"})
 """Commands whose text holds paths or JSON, which must not be broken."""

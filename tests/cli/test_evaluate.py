@@ -5,15 +5,30 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from memory_assets.pipeline.night import run_night
+from memory_assets.pipeline.samples import copy_samples
+from memory_assets.pipeline.workspace import Workspace
 from tests.cli.conftest import Cli
+from tests.nights import EMBEDDING, NOW
 
 
-def test_what_the_ledgers_imply_is_measured_per_tenant(published: Cli) -> None:
+@pytest.fixture(scope="module", name="measured")
+def _measured(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """The samples after one night; measuring keeps the questions' vectors in the cache."""
+    copy = copy_samples(tmp_path_factory.mktemp("measured") / "home")
+    workspace = Workspace.load(home=str(copy.home), ledgers=str(copy.ledgers), embedding=EMBEDDING)
+    run_night(workspace, now=NOW, run_id="first-night")
+    return Cli(copy.home, copy.ledgers)
+
+
+def test_what_the_ledgers_imply_is_measured_per_tenant(measured: Cli) -> None:
     """Figures per leg; without any implied question the command says so."""
-    found = published("evaluate", "--tenant", "banca", "--json").json()
+    found = measured("evaluate", "--tenant", "banca", "--json").json()
     assert found["generation"] == 1
     assert {r["leg"] for r in found["rows"]} <= {"vector", "text", "hybrid"}
-    said = published("evaluate", "--tenant", "banca").out
+    said = measured("evaluate", "--tenant", "banca").out
     assert ("R@10" in said) == bool(found["rows"])
 
 
@@ -33,23 +48,23 @@ def test_outside_data_needs_no_home(tmp_path: Path) -> None:
     assert cli("evaluate", str(path), "--nl").lines()[0]["recall_at_10"] == 1.0
 
 
-def test_labels_and_the_registry_need_a_tenant(published: Cli, tmp_path: Path) -> None:
+def test_labels_and_the_registry_need_a_tenant(measured: Cli, tmp_path: Path) -> None:
     """Without one nothing is read; an advisor sees no evaluation."""
     path = tmp_path / "labels.jsonl"
     path.write_text('{"query": "x", "relevant": ["mem-0001"]}\n')
     for arguments in ((), (str(path),)):
-        done = published("evaluate", *arguments, "--json")
+        done = measured("evaluate", *arguments, "--json")
         assert (done.code, done.json()["error"]) == (2, "unknown-tenant")
-    done = published("evaluate", "--tenant", "banca", "--persona", "advisor", "--json")
+    done = measured("evaluate", "--tenant", "banca", "--persona", "advisor", "--json")
     assert done.json()["error"] == "access-denied"
 
 
-def test_a_labelled_file_is_measured(published: Cli, tmp_path: Path) -> None:
+def test_a_labelled_file_is_measured(measured: Cli, tmp_path: Path) -> None:
     """The file's questions against the tenant's memories."""
-    hit = published("search", "assets under management", "--tenant", "banca", "--json").json()[0]
+    hit = measured("search", "assets under management", "--tenant", "banca", "--json").json()[0]
     path = tmp_path / "labels.jsonl"
     label = {"query": "assets under management", "relevant": [hit["memory_id"]]}
     path.write_text(json.dumps(label) + "\n")
-    found = published("evaluate", str(path), "--tenant", "banca", "--json").json()
+    found = measured("evaluate", str(path), "--tenant", "banca", "--json").json()
     hybrid = next(r for r in found["rows"] if r["leg"] == "hybrid")
     assert hybrid["recall_at_1"] == 1.0

@@ -55,9 +55,9 @@ def test_nothing_found_is_said(published: Cli) -> None:
         (("--tenant", "clinica", "--persona", "client"), "access-denied"),
         (("--tenant", "clinica", "--persona", "nobody"), "access-denied"),
         (("--tenant", "clinica", "--session", "nowhere"), "unknown-session"),
-        (("--tenant", "clinica", "--as-of", "yesterday"), "usage"),
-        (("--tenant", "clinica", "--as-of", "99"), "usage"),
-        (("--tenant", "clinica", "--as-of", "2001-01-01"), "usage"),
+        (("--tenant", "clinica", "--as-of", "yesterday"), "unknown-generation"),
+        (("--tenant", "clinica", "--as-of", "99"), "unknown-generation"),
+        (("--tenant", "clinica", "--as-of", "2001-01-01"), "unknown-generation"),
     ],
 )
 def test_what_may_not_be_searched_is_an_error_by_name(

@@ -19,7 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_assets.domain.visibility import PERSONAS, Principal
-from memory_assets.errors import AccessDenied, UnknownMemoryError, UnknownTenantError
+from memory_assets.errors import (
+    AccessDenied,
+    UnknownMemoryError,
+    UnknownSessionError,
+    UnknownTenantError,
+)
 from memory_assets.mcp_server import McpTools
 from memory_assets.pipeline.browse import list_memories, show_memory
 from memory_assets.pipeline.evaluation_run import evaluate_registry
@@ -173,7 +178,7 @@ PATHS: dict[str, Read] = {
     "mcp get": _mcp(lambda tools, m, s: tools.get(m)),
     "mcp explain": _mcp(lambda tools, m, s: tools.explain(m)),
 }
-DENIALS = (AccessDenied, UnknownTenantError, UnknownMemoryError)
+DENIALS = (AccessDenied, UnknownTenantError, UnknownMemoryError, UnknownSessionError)
 
 
 def words_in(answer: Any) -> set[str]:
