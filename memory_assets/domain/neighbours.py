@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
 from memory_assets.domain.guards import Judgement, Outcome, Relation, Verdict, judge
@@ -28,7 +28,11 @@ class Neighbour:
     """Of the candidate to the memory: ``contained`` means that the memory says more."""
     same_subject: bool
     differs: tuple[str, ...]
-    """Guards that object."""
+    """Guards that object, up to the first one that settles it; ``compare`` names all of them."""
+
+    def at(self, cosine: float | None) -> Neighbour:
+        """The same at another cosine: what guards say depends on the words alone."""
+        return replace(self, cosine=cosine)
 
     def to_dict(self) -> dict[str, Any]:
         """The neighbour as the queue's table keeps it."""
@@ -58,8 +62,12 @@ class Neighbour:
         )
 
 
-def compare(candidate: Mapping[str, Any], memory: Mapping[str, Any]) -> Judgement:
+def compare(
+    candidate: Mapping[str, Any], memory: Mapping[str, Any], *, complete: bool = True
+) -> Judgement:
     """What the guards say about two rows with subject and detail, tokens that differ included.
+
+    Without ``complete`` the first mismatch ends the work: enough for the relation.
 
     Texts beyond a few pages are compared for equality only: the guards' work grows faster than the
     text, and a person has to read such a definition anyway.
@@ -75,6 +83,7 @@ def compare(candidate: Mapping[str, Any], memory: Mapping[str, Any]) -> Judgemen
         b,
         subject_a=candidate["subject"],
         subject_b=memory["subject"],
+        complete=complete,
     )
 
 
@@ -82,7 +91,7 @@ def neighbour(
     candidate: Mapping[str, Any], memory: Mapping[str, Any], cosine: float | None
 ) -> Neighbour:
     """The memory as the candidate's neighbour."""
-    found = compare(candidate, memory)
+    found = compare(candidate, memory, complete=False)
     return Neighbour(
         memory["memory_id"],
         cosine,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,6 +23,9 @@ _SAME_SUBJECT: Final = 3
 _TENANT_SCOPE: Final = scope_text(("", "", "tenant"))
 _BLOCK: Final = 512
 Found = dict[tuple[Any, ...], tuple[Neighbour, ...]]
+Known = Mapping[tuple[str, str, str], Neighbour]
+"""(tenant_id, content hash of a candidate, memory_id) → what the guards said: no text of the two
+ever changes."""
 
 
 @dataclass(slots=True)
@@ -32,6 +35,8 @@ class NeighbourSearch:
     embedder: Embedder
     cache: VectorCache
     progress: Progress | None = None
+    known: Known = field(default_factory=dict)
+    """Pairs that were judged before, by the same rules."""
     problem: str = field(default="", init=False)
     """Why cosines are missing."""
 
@@ -50,11 +55,11 @@ class NeighbourSearch:
         return found
 
     def _of_tenant(self, rows: pl.DataFrame, memories: pl.DataFrame, key: Sequence[str]) -> Found:
-        known = memories.select("memory_id", "subject", "detail", "scope").to_dicts()
-        vectors = self._vectors([*rows.to_dicts(), *known])
-        scopes = np.array([m["scope"] for m in known])
+        others = memories.select("memory_id", "subject", "detail", "scope").to_dicts()
+        vectors = self._vectors([*rows.to_dicts(), *others])
+        scopes = np.array([m["scope"] for m in others])
         subjects: dict[str, list[int]] = {}
-        for place, memory in enumerate(known):
+        for place, memory in enumerate(others):
             subjects.setdefault(normalise(memory["subject"]), []).append(place)
         found: Found = {}
         for start in range(0, rows.height, _BLOCK):
@@ -65,9 +70,15 @@ class NeighbourSearch:
                 same = [p for p in subjects.get(normalise(row["subject"]), ()) if seen[p]]
                 places = _nearest(cosine, seen, same)
                 found[tuple(row[k] for k in key)] = tuple(
-                    neighbour(row, known[p], _plain(cosine[p])) for p in places
+                    self._neighbour(row, others[p], _plain(cosine[p])) for p in places
                 )
         return found
+
+    def _neighbour(
+        self, row: Mapping[str, Any], memory: Mapping[str, Any], cosine: float | None
+    ) -> Neighbour:
+        before = self.known.get((row["tenant_id"], row["content_sha256"], memory["memory_id"]))
+        return neighbour(row, memory, cosine) if before is None else before.at(cosine)
 
     def _vectors(self, rows: Sequence[dict[str, Any]]) -> Vectors:
         texts = [definition_text(subject=r["subject"], detail=r["detail"]) for r in rows]

@@ -12,11 +12,12 @@ from typing import Any, Final
 import msgspec
 import polars as pl
 
+from memory_assets.domain.guards import RULE_VERSION
 from memory_assets.domain.neighbours import Neighbour, label
 from memory_assets.domain.review import ProposalDecision
 from memory_assets.domain.schemas import CANDIDATES, MEMORIES, PROMOTION_KEY, REVIEW_QUEUE
 from memory_assets.pipeline.consolidate import Assessment
-from memory_assets.pipeline.neighbours import NeighbourSearch
+from memory_assets.pipeline.neighbours import Known, NeighbourSearch
 from memory_assets.pipeline.personal import with_personal
 from memory_assets.pipeline.proposals import Judged, Proposal
 from memory_assets.pipeline.registry_view import RegistryView
@@ -94,8 +95,9 @@ def derive_queue(
     with committing:
         part = derived.parts.write(REVIEW_QUEUE, rows, "queue")
         head = {REVIEW_QUEUE.name: [part] if part else []}
-        if derived.head(GROUP) != head:
-            derived.commit(GROUP, head)
+        info = {"rule_version": RULE_VERSION}
+        if derived.head(GROUP) != head or derived.info(GROUP) != info:
+            derived.commit(GROUP, head, info)
     refused = len(assessment.refused_reviews) + len(proposals.refused)
     return QueueResult(backlog_of(rows), refused, now, search.problem)
 
@@ -120,6 +122,19 @@ def _without_ids(text: str) -> str:
 def read_queue(derived: DerivedTables) -> pl.DataFrame:
     """The queue as last derived."""
     return derived.read(GROUP, REVIEW_QUEUE)
+
+
+def judged_pairs(derived: DerivedTables) -> Known:
+    """What the guards said about candidates and memories, if today's rules said it."""
+    if derived.info(GROUP).get("rule_version") != RULE_VERSION:
+        return {}
+    columns = ["tenant_id", "content_sha256", "neighbours"]
+    rows = derived.read(GROUP, REVIEW_QUEUE, columns, pl.col("kind") == "candidate")
+    return {
+        (tenant, content, near.memory_id): near
+        for tenant, content, found in rows.iter_rows()
+        for near in neighbours_of(found)
+    }
 
 
 def known_neighbours(derived: DerivedTables) -> dict[str, tuple[str, list[Neighbour]]]:

@@ -69,6 +69,7 @@ class ReviewState:
     def __init__(self, workspace: Workspace, *, now: datetime) -> None:
         self.workspace = workspace
         self.now = now
+        self._made: dict[tuple[Principal, str], list[Item]] = {}
 
     @cached_property
     def assessment(self) -> Assessment:
@@ -100,15 +101,20 @@ class ReviewState:
         Raises:
             UnknownTenantError, AccessDenied: the principal may not review that tenant.
         """
-        rule = rule_for(principal, wanted.tenant_id, "review")
-        everything = [
-            *self._candidates(rule, wanted.tenant_id),
-            *self._proposals(rule, wanted.tenant_id),
-        ]
+        everything = self._everything(principal, wanted.tenant_id)
         pending = [i for i in everything if i["state"] in PENDING]
         oldest = min((i["waits_since"] for i in pending if i["waits_since"]), default=None)
         found = [i for i in everything if self._meant(i, wanted)]
         return Queue(tuple(found), len(pending), oldest)
+
+    def _everything(self, principal: Principal, tenant_id: str) -> list[Item]:
+        """All items of a tenant for a principal; made once per state."""
+        rule = rule_for(principal, tenant_id, "review")
+        found = self._made.get((principal, tenant_id))
+        if found is None:
+            found = [*self._candidates(rule, tenant_id), *self._proposals(rule, tenant_id)]
+            self._made[principal, tenant_id] = found
+        return found
 
     def item(self, principal: Principal, named: ItemRef | ProposalRef) -> Item:
         """One item in full, whatever its state: neighbours with their words and what differs.

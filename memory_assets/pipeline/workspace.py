@@ -38,7 +38,7 @@ from memory_assets.pipeline.publish import (
 )
 from memory_assets.pipeline.registry_view import RegistryView
 from memory_assets.pipeline.review_filter import SessionKey, names_reader
-from memory_assets.pipeline.review_queue import QueueResult, derive_queue
+from memory_assets.pipeline.review_queue import QueueResult, derive_queue, judged_pairs
 from memory_assets.pipeline.search import Searcher
 from memory_assets.pipeline.search_options import search_options
 from memory_assets.pipeline.search_types import SearchRequest, SearchResult
@@ -238,7 +238,7 @@ class Workspace:
             self.assess(now=now),
             self.proposals(now=now, registry=registry),
             registry,
-            NeighbourSearch(self.embedder, self.cache, progress),
+            NeighbourSearch(self.embedder, self.cache, progress, judged_pairs(self.derived)),
             now=now,
             committing=self._deriving(),
         )

@@ -52,14 +52,15 @@ def run() -> None:
     """Prints p50 and p95 per size, as ratios of the bare query, and the index's recall."""
     for size in SIZES:
         with tempfile.TemporaryDirectory() as folder:
-            _measure(Path(folder), size)
+            embedder = RandomVectors("bench", "random")
+            began = time.perf_counter()
+            store = _registry(Path(folder), size, embedder)
+            print(f"{size:,} memories: published in {time.perf_counter() - began:.1f} s")
+            measure(store, embedder)
 
 
-def _measure(root: Path, size: int) -> None:
-    embedder = RandomVectors("bench", "random")
-    began = time.perf_counter()
-    store = _registry(root, size, embedder)
-    print(f"{size:,} memories: published in {time.perf_counter() - began:.1f} s")
+def measure(store: GenerationStore, embedder: RandomVectors) -> None:
+    """Prints the figures of one registry; the kinds of query take turns."""
     dice = random.Random(2)
     queries = [" ".join(dice.choices(_WORDS, _WEIGHTS, k=5)) for _ in range(QUERIES + WARM_UP)]
     clients = frozenset(f"c{n}" for n in range(50))

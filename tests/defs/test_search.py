@@ -10,7 +10,7 @@ import pytest
 
 from memory_assets.defs.resources import WorkspaceResource
 from memory_assets.defs.search import CHECK, retrieval_evaluation
-from tests.building import close, row
+from tests.building import close, note, row
 from tests.nights import EMBEDDING, World
 
 
@@ -55,7 +55,8 @@ def test_a_fall_since_the_generation_before_warns(world: World) -> None:
     assert _run()[1].passed
     for number in range(12):
         rival = row(1, subject=f"ablations by year {number}", detail=f"ablations by year {number}")
-        world.session("clinic", f"rival{number}", rival, close(2))
+        accepted = note(2, "memory_promoted", "seq:1")
+        world.session("clinic", f"rival{number}", rival, accepted, close(3))
     world.night()
     metadata, check = _run()
     assert metadata["hybrid_ndcg"].value < 0.9
