@@ -15,6 +15,7 @@ from memory_assets.defs import (
     preflight,
     registry,
     review,
+    search,
     tiers,
     upkeep,
 )
@@ -41,6 +42,7 @@ defs = dg.Definitions(
             tiers.tier_assignments,
             operations.night_metrics,
             *merge.ASSETS,
+            search.retrieval_evaluation,
         ]
     ),
     asset_checks=[facts.personal_data, upkeep.index_has_not_drifted],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from memory_assets.domain.intents import MemoryKey, Recorded, Redacted, Remove, named_memories
+from memory_assets.domain.keys import MEMORY_ID
 from memory_assets.domain.ports import VectorCache
 from memory_assets.domain.schemas import PROMOTION_KEY
 from memory_assets.domain.spaces import definition_text, search_text, text_sha256
@@ -72,9 +73,11 @@ def scrub(home: Home, derived: DerivedTables, tombstones: pl.DataFrame) -> Scrub
         return Recorded(line.no, blank)
 
     def names(row: Mapping[str, object]) -> bool:
-        memory = (row.get("tenant_id"), row.get("memory_id"))
+        tenant = row.get("tenant_id")
+        named = {row.get(name) for name in ("memory_id", "memory_a", "memory_b")}
+        named |= {f"mem-{n}" for n in MEMORY_ID.findall(str(row.get("proposal", "")))}
         key = tuple(row.get(name, 0 if name == "fact_no" else None) for name in PROMOTION_KEY)
-        return memory in memories or key in keys
+        return key in keys or any((tenant, memory) in memories for memory in named)
 
     lines = rewrite_intents(home, redact)
     for folder in (home.review_decisions.parent, home.access_log):

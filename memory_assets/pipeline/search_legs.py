@@ -35,7 +35,7 @@ class LegOptions:
     """Tenants of at most so many memories are scored exactly; their vectors stay in memory
     (1.5 KB each at 384 dimensions)."""
     vector_depth: int = 100
-    text_depth: int = 3_000
+    text_depth: int = 20_000
     filled_at_most: int = 4_000
     """Memories whose missing cosines, or texts, are computed for one query."""
 

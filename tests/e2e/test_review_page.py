@@ -227,7 +227,7 @@ def test_it_works_at_phone_width_and_in_the_dark(served: Served) -> None:
             for name, path in (
                 ("queue", "/"),
                 ("session", "/sessions/clinica/2026-02-02-scompenso"),
-                ("item", "/items/clinica/2026-02-05-ablazioni-per-medico/seq:3"),
+                ("item", "/items/clinica/2026-02-05-ablazioni-per-medico/seq:2"),
             ):
                 window.get(_base(served) + path)
                 wide = window.execute_script("return document.documentElement.scrollWidth")

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from memory_assets.domain.intents import Remove
 from memory_assets.domain.review import ProposalDecision
 from memory_assets.pipeline.review_decide import ReviewDesk, Verdict
 from memory_assets.pipeline.review_items import ProposalRef
 from memory_assets.pipeline.review_queue import read_queue
-from memory_assets.storage.intents import read_intents
+from memory_assets.storage.intents import append_intents, read_intents
 from memory_assets.storage.review_log import append_review_decisions
 from tests.building import close, note, row
 from tests.nights import World
@@ -147,3 +148,22 @@ def test_lines_about_proposals_are_judged_like_all_others(world: World) -> None:
         "unknown-item",
     ]
     assert _proposals(world) == {"retire:mem-0001": "waiting"}
+
+
+def test_an_erasure_takes_the_words_about_a_memory_with_it(world: World) -> None:
+    """What a reviewer wrote beside a verdict on an erased memory is gone from the file, too."""
+    _go_on(world, note(5, "decision_withdrawn", "seq:1"))
+    desk = ReviewDesk(world.workspace, "anna", now=world.now)
+    desk.decide([RETIRE], Verdict("defer", reason="Mr Rossi asked"))
+    path = world.workspace.home.review_decisions
+    assert b"Rossi" in path.read_bytes()
+    gone = Remove(
+        tenant_id="clinic",
+        decided_by="reviewer anna",
+        decided_at=world.now,
+        memory_ids=("mem-0001",),
+        removal="erasure",
+    )
+    append_intents(world.workspace.home, [gone])
+    world.night()
+    assert b"Rossi" not in path.read_bytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 
@@ -76,16 +77,9 @@ def test_the_backlog_is_counted_and_aged(world: World) -> None:
 
 def test_a_model_that_fails_costs_the_cosines_never_the_queue(world: World) -> None:
     """Equal subjects are still found, and the problem is named."""
-
-    class Broken(NeighbourSearch):
-        def _vectors(self, rows: object) -> object:  # type: ignore[override]
-            raise AssertionError
-
     workspace = world.workspace
     embedder = _Refusing(workspace.embedder)
     search = NeighbourSearch(embedder, _Empty())  # type: ignore[arg-type]
-    from contextlib import nullcontext
-
     registry = workspace.registry()
     result = derive_queue(
         workspace.derived,
