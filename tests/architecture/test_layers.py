@@ -26,6 +26,8 @@ CROSS_CUTTING = {
 }
 """Folders of tests that belong to no single module of the package."""
 SPANNING = {
+    "domain/guards/test_guards.py",
+    "pipeline/test_embedding_nights.py",
     "pipeline/test_bird.py",
     "pipeline/test_core_rule.py",
     "pipeline/test_nights.py",
