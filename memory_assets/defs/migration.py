@@ -15,7 +15,7 @@ NEVER_LATE = timedelta(days=36_500)
 class MigrationConfig(dg.Config):
     """Without ``apply`` the run only estimates what the migration would take."""
 
-    to: str
+    to: str = ""
     apply: bool = False
 
 
@@ -37,6 +37,9 @@ def embedding_migration(
     """
     from memory_assets.pipeline.migrate import estimate, migrate
 
+    if not config.to:
+        context.log.info("nothing to do: name the model as to: PROVIDER:MODEL in the run config")
+        return dg.MaterializeResult(metadata={"applied": False})
     with as_failures(context):
         opened = workspace.open()
         metadata = estimate(opened, config.to).to_dict()

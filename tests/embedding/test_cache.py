@@ -228,7 +228,7 @@ def _writer(path: Path, start: int) -> None:
 def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     """Three writers with overlapping texts: every vector is there, once, and right."""
     path = tmp_path / "c.sqlite"
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("spawn")
     with SqliteVectorCacheOpen(path):
         workers = [context.Process(target=_writer, args=(path, start)) for start in (0, 300, 600)]
         for worker in workers:

@@ -79,7 +79,7 @@ def _build(target: Path) -> None:
 def test_processes_that_build_at_once_end_with_one_whole_folder(tmp_path: Path) -> None:
     """No error, no rest, no mixture."""
     target = tmp_path / "m"
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_build, args=(target,)) for _ in range(4)]
     for worker in workers:
         worker.start()
