@@ -248,7 +248,9 @@ REVIEW_QUEUE: Final = TableSpec(
         Column("item_id", pl.String, "The item's name, as reviewers type it."),
         Column("kind", pl.String, "candidate, or the kind of proposal: retire, merge and so on."),
         Column("memory_ids", TEXTS, "Of a proposal: the memories; the first one would change."),
-        Column("label", pl.String, "new, duplicate of, refines, conflicts with or contained in mem-…."),
+        Column(
+            "label", pl.String, "new, duplicate of, refines, conflicts with or contained in mem-…."
+        ),
         Column("why", pl.String, "Of a proposal: what gave rise to it. Never content."),
         Column("state", pl.String, "waiting or deferred."),
         Column("waits_since", UTC_TIME, "Time of the deciding row, or of the cause.", True),
