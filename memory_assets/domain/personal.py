@@ -100,9 +100,14 @@ def mask(text: str, client_names: Sequence[str] = ()) -> str:
 
 def personal_kinds(row: Mapping[str, Any], client_names: Sequence[str] = ()) -> tuple[str, ...]:
     """The kinds of personal data in the columns of a row that would be published, sorted."""
-    return tuple(
-        sorted({h.kind for text in _texts(row) for h in find_personal(text, client_names)})
-    )
+    names = tuple(client_names)
+    return tuple(sorted(set().union(*(_kinds_in(text, names) for text in _texts(row)))))
+
+
+@lru_cache(maxsize=200_000)
+def _kinds_in(text: str, client_names: tuple[str, ...]) -> frozenset[str]:
+    """The kinds in one text, remembered: a night asks several times, and sessions share texts."""
+    return frozenset(h.kind for h in find_personal(text, client_names))
 
 
 def masked(row: Mapping[str, Any], client_names: Sequence[str] = ()) -> dict[str, Any]:
@@ -206,6 +211,8 @@ KINDS: Final[Mapping[str, Callable[[str], Iterable[Span]]]] = {
 
 
 def _names(flat: str, client_names: Sequence[str]) -> Iterator[Span]:
+    if not client_names:
+        return
     lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in flat)
     for name in client_names:
         words = _words(name)
