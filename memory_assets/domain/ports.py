@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -96,9 +96,3 @@ class VectorCache(Protocol):
     def delete(self, keys: Sequence[str]) -> int:
         """Forget these texts under every model and kind; how many vectors went."""
         ...
-
-
-class IndexTable(Protocol):
-    """One embedding space's search index, versioned; see ``storage.index``."""
-
-    def sync(self, rows: Any, keep: Sequence[str]) -> Any: ...

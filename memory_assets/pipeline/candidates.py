@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import polars as pl
-
 from memory_assets.domain.schemas import CANDIDATES
 from memory_assets.pipeline.consolidate import Assessment
 from memory_assets.storage.parts import DerivedTables
@@ -56,8 +54,3 @@ def derive_candidates(derived: DerivedTables, assessment: Assessment) -> Candida
         left_out=assessment.reasons(),
         refused_reviews=len(assessment.refused_reviews),
     )
-
-
-def waiting_candidates(derived: DerivedTables) -> pl.DataFrame:
-    """The candidates as last derived."""
-    return derived.read(GROUP, CANDIDATES)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from memory_assets.domain.schemas import REGISTRY_TABLES, TableSpec
+from memory_assets.domain.schemas import TableSpec
 from memory_assets.domain.spaces import EmbeddingSpace
 from memory_assets.errors import CorruptStore, CurrentMissing, SchemaTooNew
 from memory_assets.storage.files import write_atomically
@@ -308,11 +308,6 @@ class GenerationStore:
                 "The manifest differs from the hash in CURRENT.", where=str(path), remedy=RESTORE
             )
         return Generation.from_bytes(data)
-
-
-def registry_tables() -> tuple[TableSpec, ...]:
-    """The tables that a generation lists."""
-    return REGISTRY_TABLES
 
 
 def _pinned(found: Mapping[str, Any]) -> PinnedSpace:

@@ -253,8 +253,3 @@ class DerivedTables:
             remedy="delete the derived folder and run the night again: it is rebuilt from the "
             "ledgers.",
         )
-
-
-def table(name: str) -> TableSpec:
-    """The declared schema of a table."""
-    return TABLES[name]
