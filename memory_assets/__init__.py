@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from memory_assets.api import apply, feedback, open_workspace, propose, search
     from memory_assets.domain.visibility import Principal
     from memory_assets.errors import MemoryAssetsError
-    from memory_assets.pipeline.search_types import Hit, SearchRequest, SearchResult
     from memory_assets.pipeline.workspace import Workspace
+    from memory_assets.steps.search.types import Hit, SearchRequest, SearchResult
     from memory_assets.storage.ledger_writer import LedgerWriter
 
 _HOMES = {

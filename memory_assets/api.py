@@ -13,11 +13,11 @@ from threading import Lock
 from typing import Final
 
 from memory_assets.domain.visibility import Principal
-from memory_assets.pipeline.feedback import give_feedback
-from memory_assets.pipeline.reuse import UseResult, apply_memory, propose_use
-from memory_assets.pipeline.search_types import DEFAULT_K, SearchRequest, SearchResult
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.settings import load_settings
+from memory_assets.steps.search.feedback import give_feedback
+from memory_assets.steps.search.reuse import UseResult, apply_memory, propose_use
+from memory_assets.steps.search.types import DEFAULT_K, SearchRequest, SearchResult
 from memory_assets.storage.feedback_log import FeedbackKind
 
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from memory_assets.domain.visibility import Principal, require
 from memory_assets.errors import MemoryAssetsError, UnknownTenantError, UsageError
-from memory_assets.pipeline.feedback import give_feedback
-from memory_assets.pipeline.lookup import explain_memory, get_memory
-from memory_assets.pipeline.reuse import propose_use
-from memory_assets.pipeline.search_types import MAX_K, SearchRequest
 from memory_assets.pipeline.workspace import Workspace
+from memory_assets.steps.search.feedback import give_feedback
+from memory_assets.steps.search.lookup import explain_memory, get_memory
+from memory_assets.steps.search.reuse import propose_use
+from memory_assets.steps.search.types import MAX_K, SearchRequest
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from memory_assets.pipeline.legacy_import import import_registry, plan_import
+from memory_assets.pipeline.exchange.legacy_import import import_registry, plan_import
 from tests.nights import World
 
 BY = "reviewer anna"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.domain.review import ReviewDecision, ReviewVerdict
-from memory_assets.pipeline.night import NightReport, run_night
+from memory_assets.pipeline.nightly.night import NightReport, run_night
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.storage.review_log import append_review_decisions
 from tests.building import write_session

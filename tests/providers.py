@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from memory_assets.domain.visibility import Principal
-from memory_assets.pipeline.search_types import SearchRequest, SearchResult
 from memory_assets.pipeline.workspace import Workspace
+from memory_assets.steps.search.types import SearchRequest, SearchResult
 from tests.building import close, row
 from tests.embedding_server import KEY, EmbeddingServer, Reply
 from tests.nights import World

@@ -12,11 +12,11 @@ from memory_assets.domain.schemas import MEMORIES, TABLES
 from memory_assets.domain.visibility import Principal
 from memory_assets.embedding.cache import SqliteVectorCache
 from memory_assets.embedding.registry import open_embedder
-from memory_assets.pipeline.frames import frame_of
-from memory_assets.pipeline.scratch import memory_rows, publish_rows
-from memory_assets.pipeline.search import Searcher
-from memory_assets.pipeline.search_options import SearchOptions
-from memory_assets.pipeline.search_types import SearchRequest, SearchResult
+from memory_assets.steps.index.scratch import memory_rows, publish_rows
+from memory_assets.steps.search.options import SearchOptions
+from memory_assets.steps.search.searcher import Searcher
+from memory_assets.steps.search.types import SearchRequest, SearchResult
+from memory_assets.steps.tables.frames import frame_of
 from memory_assets.storage.generations import GenerationStore
 from memory_assets.storage.home import Home
 

@@ -13,7 +13,7 @@ from memory_assets.cli.output import View, table, text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.preview import SessionPreview
+    from memory_assets.pipeline.inspect.preview import SessionPreview
 
 _COUNTED = ("in_force", "promoted", "declined", "to_review")
 
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
         Numbers are rows of the ledger; negative ones are rows of the companion file.
         """
-        from memory_assets.pipeline.sessions import decision_lines
+        from memory_assets.pipeline.inspect.sessions import decision_lines
 
         found = list(decision_lines(run.workspace, tenant_id=tenant, session_id=session))
         return View(found, lambda out: _lines(out, found))
@@ -56,7 +56,7 @@ def register(app: typer.Typer) -> None:
 
         Without --tenant the session's name must be the only one of all tenants.
         """
-        from memory_assets.pipeline.preview import preview_session
+        from memory_assets.pipeline.inspect.preview import preview_session
 
         return preview_view(preview_session(run.workspace, session, tenant_id=tenant), limit)
 

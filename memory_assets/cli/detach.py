@@ -12,7 +12,7 @@ from memory_assets.cli.output import View
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.detach import Detached
+    from memory_assets.pipeline.review.detach import Detached
 
 
 def register(app: typer.Typer) -> None:
@@ -38,8 +38,8 @@ def register(app: typer.Typer) -> None:
         It is published at once, and the pair is remembered as different.
         """
         from memory_assets.errors import UsageError
-        from memory_assets.pipeline.detach import detach as carry_out
-        from memory_assets.pipeline.review_items import ItemRef, parse_items
+        from memory_assets.pipeline.review.detach import detach as carry_out
+        from memory_assets.steps.review.items import ItemRef, parse_items
 
         named = parse_items([item], tenant_id=tenant)
         if len(named) != 1 or not isinstance(named[0], ItemRef):

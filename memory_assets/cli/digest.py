@@ -13,7 +13,7 @@ from memory_assets.cli.command import Run, Tenant, command
 from memory_assets.cli.output import View, text
 
 if TYPE_CHECKING:
-    from memory_assets.pipeline.digest import Digest
+    from memory_assets.pipeline.review.digest import Digest
 
 
 class Format(StrEnum):
@@ -43,9 +43,9 @@ def register(app: typer.Typer) -> None:
     ) -> View:
         """Write a digest for reviewers: what is new, what waits, what conflicts."""
         from memory_assets.domain.visibility import Principal
-        from memory_assets.pipeline.digest import make_digest
-        from memory_assets.pipeline.review_state import ReviewState
-        from memory_assets.pipeline.tenants import require_tenant
+        from memory_assets.pipeline.inspect.tenants import require_tenant
+        from memory_assets.pipeline.review.digest import make_digest
+        from memory_assets.pipeline.review.state import ReviewState
 
         name = require_tenant(run.workspace, tenant)
         state = ReviewState(run.workspace, now=run.now)

@@ -13,7 +13,7 @@ from memory_assets.cli.output import View, table, text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.doctor import DoctorReport
+    from memory_assets.pipeline.health.doctor import DoctorReport
 
 _VALUE_WIDTH = 20
 """Of 80 columns: names and origins of settings are not broken for a long value."""
@@ -49,11 +49,11 @@ def register(app: typer.Typer) -> None:
 
             return preflight_view(run)
 
-        from memory_assets.pipeline.doctor import diagnose
+        from memory_assets.pipeline.health.doctor import diagnose
 
         if drift:
             from memory_assets.cli.storage import drift_view
-            from memory_assets.pipeline.upkeep import drift_of
+            from memory_assets.pipeline.upkeep.upkeep import drift_of
 
             return drift_view(drift_of(run.workspace))
 

@@ -13,8 +13,8 @@ from memory_assets.cli.output import View, table, text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.embedding_status import EmbeddingStatus
-    from memory_assets.pipeline.migrate import MigrationEstimate, MigrationResult
+    from memory_assets.pipeline.inspect.embedding_status import EmbeddingStatus
+    from memory_assets.pipeline.upkeep.migrate import MigrationEstimate, MigrationResult
 
 _FIGURES = ("recall_at_1", "recall_at_10", "mrr", "ndcg")
 
@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
     @command(commands, "status")
     def status(run: Run) -> View:
         """Show the configured models, the published spaces and the last run; nobody is asked."""
-        from memory_assets.pipeline.embedding_status import embedding_status
+        from memory_assets.pipeline.inspect.embedding_status import embedding_status
 
         found = embedding_status(run.workspace)
         return View(found.to_dict(), lambda out: _status(out, found))
@@ -46,8 +46,8 @@ def register(app: typer.Typer) -> None:
         What was embedded is kept: after a budget is used up or a provider fails, the same command
         goes on. The former index stays ready for `embedding rollback` for embedding_grace_days.
         """
-        from memory_assets.pipeline.migrate import estimate
-        from memory_assets.pipeline.migrate import migrate as move
+        from memory_assets.pipeline.upkeep.migrate import estimate
+        from memory_assets.pipeline.upkeep.migrate import migrate as move
 
         likely = estimate(run.workspace, to)
         if dry_run:
@@ -67,7 +67,7 @@ def register(app: typer.Typer) -> None:
     @command(commands, "rollback", writes=True)
     def rollback(run: Run) -> View:
         """Let the index that served before the last migration serve again."""
-        from memory_assets.pipeline.migrate import roll_back
+        from memory_assets.pipeline.upkeep.migrate import roll_back
 
         with run.progress() as told:
             done = roll_back(

@@ -14,7 +14,7 @@ from memory_assets.cli.output import View, table, text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.evaluate import Evaluation
+    from memory_assets.steps.search.evaluate import Evaluation
 
 
 FIGURES = ("recall_at_1", "recall_at_5", "recall_at_10", "mrr", "ndcg")
@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
         persona: PersonaName = None,
     ) -> View:
         """Measure recall, MRR and nDCG of the vector leg, the text leg and the hybrid."""
-        from memory_assets.pipeline.evaluation_run import evaluate_file, evaluate_registry
+        from memory_assets.pipeline.upkeep.evaluation_run import evaluate_file, evaluate_registry
 
         who = principal(tenant, persona, None, None)
         if file is not None:

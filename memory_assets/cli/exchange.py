@@ -71,9 +71,9 @@ def _export(app: typer.Typer) -> None:
         Each format but registry holds everything that import needs to bring them back, tier
         included.
         """
-        from memory_assets.pipeline.as_of import parse_as_of
-        from memory_assets.pipeline.exchange import export_tenant
-        from memory_assets.pipeline.tenants import require_tenant
+        from memory_assets.pipeline.exchange.snapshots import export_tenant
+        from memory_assets.pipeline.inspect.tenants import require_tenant
+        from memory_assets.steps.registry.as_of import parse_as_of
         from memory_assets.storage.files import write_atomically
 
         found = export_tenant(
@@ -137,7 +137,7 @@ def _planned(
     run: Run, file: Path, origin: Origin, tenant: str, by: str, apply: bool
 ) -> dict[str, Any]:
     if origin in (Origin.MEM0, Origin.MCP):
-        from memory_assets.pipeline.outside import plan_outside, write_outside
+        from memory_assets.pipeline.exchange.outside import plan_outside, write_outside
 
         ledgers = run.workspace.settings.ledgers
         outside = plan_outside(ledgers, file, origin.value, tenant_id=tenant, now=run.now)
@@ -145,13 +145,13 @@ def _planned(
             write_outside(ledgers, outside)
         return outside.to_dict()
     if origin is Origin.REGISTRY:
-        from memory_assets.pipeline.legacy_import import import_registry, plan_import
+        from memory_assets.pipeline.exchange.legacy_import import import_registry, plan_import
 
         records = plan_import(run.workspace, file, tenant_id=tenant, by=by, now=run.now)
         if apply:
             import_registry(run.workspace, records, now=run.now)
         return records.to_dict()
-    from memory_assets.pipeline.exchange import import_snapshot, plan_snapshot
+    from memory_assets.pipeline.exchange.snapshots import import_snapshot, plan_snapshot
 
     plan = plan_snapshot(run.workspace, file, tenant_id=tenant, by=by, now=run.now)
     if apply:

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
     @command(facts, "list", lists=True)
     def list_(run: Run, tenant: Tenant = None) -> View:
         """List the facts of a tenant with their source row, span and extractor."""
-        from memory_assets.pipeline.fact_list import facts_of
+        from memory_assets.pipeline.inspect.fact_list import facts_of
 
         rows = facts_of(run.workspace, tenant)
         return View(rows, lambda out: _facts(out, rows))
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
     @command(facts, "refused", lists=True)
     def refused(run: Run, tenant: Tenant = None) -> View:
         """List the models' answers in quarantine, each with its reason and as it came."""
-        from memory_assets.pipeline.fact_list import refused_of
+        from memory_assets.pipeline.inspect.fact_list import refused_of
 
         rows = refused_of(run.workspace, tenant)
         return View(rows, lambda out: _refused(out, rows))
@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
     @command(facts, "retry", writes=True)
     def retry(run: Run, tenant: Tenant = None) -> View:
         """Forget the refused answers of a tenant, so that the next night asks once more."""
-        from memory_assets.pipeline.fact_list import retry_refused
+        from memory_assets.pipeline.inspect.fact_list import retry_refused
 
         count = retry_refused(run.workspace, tenant)
         data = {"forgotten": count}

@@ -15,7 +15,7 @@ from memory_assets.cli.registry import AsOf, MemoryId
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.history import MemoryHistory
+    from memory_assets.pipeline.inspect.history import MemoryHistory
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
         as_of: AsOf = None,
     ) -> View:
         """Show every event, decision, run and generation that made a memory."""
-        from memory_assets.pipeline.history import memory_history
+        from memory_assets.pipeline.inspect.history import memory_history
 
         who = principal(tenant, persona, as_user, own_client)
         found = memory_history(run.workspace, memory, tenant_id=tenant, principal=who, as_of=as_of)

@@ -14,7 +14,7 @@ from memory_assets.cli.output import View, text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.lint import LintReport
+    from memory_assets.steps.ledgers.lint import LintReport
 
 LINT_FAILED = 3
 """The exit code of ledger errors: the night would refuse a row."""
@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
 
         Exits with 3 when the night would refuse a row.
         """
-        from memory_assets.pipeline.lint import lint_ledgers
+        from memory_assets.steps.ledgers.lint import lint_ledgers
 
         found = lint_ledgers(path)
         return View(

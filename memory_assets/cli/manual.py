@@ -58,8 +58,8 @@ def register(group: typer.Typer) -> None:
 
         It becomes a small session of its own in the ledgers, and its memory has the origin manual.
         """
-        from memory_assets.pipeline.manual import add_by_hand
-        from memory_assets.pipeline.review_decide import default_reviewer
+        from memory_assets.pipeline.review.decide import default_reviewer
+        from memory_assets.pipeline.review.manual import add_by_hand
 
         made = add_by_hand(
             run.workspace,

@@ -14,9 +14,9 @@ from memory_assets.cli.output import View, table, text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.merge import SemanticMerge
-    from memory_assets.pipeline.merge_evaluate import PairEvaluation
-    from memory_assets.pipeline.merge_types import MergeChange, MergePlan
+    from memory_assets.pipeline.merge.semantic import SemanticMerge
+    from memory_assets.steps.merge.evaluate import PairEvaluation
+    from memory_assets.steps.merge.types import MergeChange, MergePlan
 
 First = Annotated[str, typer.Argument(metavar="A", help="A memory id, such as mem-0001.")]
 Second = Annotated[str, typer.Argument(metavar="B", help="Another one.")]
@@ -59,7 +59,7 @@ def _plan(group: typer.Typer) -> None:
         Nothing is merged. Groups that review has earned are marked auto: merge apply carries them
         out. Every other proposal waits for a person.
         """
-        from memory_assets.pipeline.merge_view import proposal_views
+        from memory_assets.pipeline.merge.view import proposal_views
 
         with run.progress() as told:
             merge, tenant_id = _merge(run, tenant, told)
@@ -151,7 +151,7 @@ def _report(group: typer.Typer) -> None:
         counts and cost.
         """
         from memory_assets.errors import StoreWriteFailed
-        from memory_assets.pipeline.merge_report import merge_report
+        from memory_assets.pipeline.merge.report import merge_report
 
         merge, tenant_id = _merge(run, tenant)
         page = merge_report(merge, tenant_id, now=run.now, limit=limit)
@@ -187,7 +187,7 @@ def _evaluate(group: typer.Typer) -> None:
         without same counts as different.
         """
         from memory_assets.embedding.registry import open_embedder
-        from memory_assets.pipeline.merge_evaluate import evaluate_pairs, read_labelled
+        from memory_assets.steps.merge.evaluate import evaluate_pairs, read_labelled
 
         pairs = read_labelled(file)
         workspace = run.workspace
@@ -209,8 +209,8 @@ def _evaluate(group: typer.Typer) -> None:
 
 
 def _merge(run: Run, tenant: str | None, told: Any = None) -> tuple[SemanticMerge, str]:
-    from memory_assets.pipeline.merge import SemanticMerge
-    from memory_assets.pipeline.tenants import require_tenant
+    from memory_assets.pipeline.inspect.tenants import require_tenant
+    from memory_assets.pipeline.merge.semantic import SemanticMerge
 
     tenant_id = require_tenant(run.workspace, tenant)
     return SemanticMerge(run.workspace, told=told), tenant_id

@@ -11,7 +11,7 @@ from memory_assets.cli.output import View
 from memory_assets.cli.progress import spinner
 
 if TYPE_CHECKING:
-    from memory_assets.pipeline.night import NightReport
+    from memory_assets.pipeline.nightly.night import NightReport
 
 
 def register(app: typer.Typer) -> None:
@@ -46,7 +46,7 @@ def _night(run: Run) -> NightReport:
 
 def _told(run: Run, report: NightReport) -> View:
     from memory_assets.cli.story import night_story
-    from memory_assets.pipeline.recover import still_owed
+    from memory_assets.pipeline.nightly.recover import still_owed
 
     return View(
         report.to_dict(),
@@ -57,7 +57,7 @@ def _told(run: Run, report: NightReport) -> View:
 
 def _rehearsed(run: Run) -> View:
     from memory_assets.cli.story import dry_run_story
-    from memory_assets.pipeline.dry_run import rehearse
+    from memory_assets.pipeline.nightly.dry_run import rehearse
 
     with run.progress() as told:
         report = rehearse(run.workspace, now=run.now, progress=told)

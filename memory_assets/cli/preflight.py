@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from memory_assets.cli.command import Run
-    from memory_assets.pipeline.preflight import PreflightReport
+    from memory_assets.pipeline.health.preflight import PreflightReport
 
 
 def preflight_view(run: Run) -> View:
     """The report; its exit code is 1 when a tenant is stopped."""
     from memory_assets.defs.preflight import registered_assets
-    from memory_assets.pipeline.preflight import preflight
+    from memory_assets.pipeline.health.preflight import preflight
 
     found = preflight(run.workspace, registered_assets, now=run.now)
     code = 0 if found.ok else 1

@@ -13,7 +13,7 @@ from memory_assets.cli.review_verdicts import Reason, Reviewer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.promote import Saved
+    from memory_assets.pipeline.review.promote import Saved
 
 Session = Annotated[
     str, typer.Option("--session", metavar="SESSION", help="The session to promote from.")
@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
         """
         if preview:
             from memory_assets.cli.decisions import preview_view
-            from memory_assets.pipeline.preview import preview_session
+            from memory_assets.pipeline.inspect.preview import preview_session
 
             return preview_view(preview_session(run.workspace, session, tenant_id=tenant))
         return _save(run, session, tenant, None, publish, reason, reviewer)
@@ -75,8 +75,8 @@ def _save(
     reason: str,
     reviewer: str | None,
 ) -> View:
-    from memory_assets.pipeline.promote import save_session
-    from memory_assets.pipeline.review_decide import default_reviewer
+    from memory_assets.pipeline.review.decide import default_reviewer
+    from memory_assets.pipeline.review.promote import save_session
 
     saved = save_session(
         run.workspace,

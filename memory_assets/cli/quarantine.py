@@ -13,7 +13,7 @@ from memory_assets.cli.output import View, table, text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.quarantine import RefusedBytes, RefusedLine
+    from memory_assets.pipeline.inspect.quarantine import RefusedBytes, RefusedLine
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
     @command(quarantine, "list", lists=True)
     def list_(run: Run, tenant: Tenant = None) -> View:
         """List the refused lines with their reasons; without --tenant those of all tenants."""
-        from memory_assets.pipeline.quarantine import refused_lines
+        from memory_assets.pipeline.inspect.quarantine import refused_lines
 
         found = refused_lines(run.workspace, tenant_id=tenant)
         return View([line.to_dict() for line in found], lambda out: _listing(out, found))
@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
         tenant: Tenant = None,
     ) -> View:
         """Show one refused line as it stands in the ledger, and what to do about it."""
-        from memory_assets.pipeline.quarantine import show_refused
+        from memory_assets.pipeline.inspect.quarantine import show_refused
 
         found = show_refused(run.workspace, place, tenant_id=tenant)
         return View(found.to_dict(), lambda out: _line(out, found))

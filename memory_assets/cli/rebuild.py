@@ -13,7 +13,7 @@ from memory_assets.cli.output import View
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.rebuild import RebuildResult
+    from memory_assets.pipeline.nightly.rebuild import RebuildResult
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
         replacements and retirements are the same; generation numbers begin anew. The old home is
         only read.
         """
-        from memory_assets.pipeline.rebuild import rebuild as again
+        from memory_assets.pipeline.nightly.rebuild import rebuild as again
 
         found = again(run.workspace, into.absolute(), run_id="rebuild", now=run.now)
         return View(found.to_dict(), lambda out: _told(out, found), exit_code=int(bool(found.lost)))

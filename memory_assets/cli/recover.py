@@ -13,8 +13,8 @@ from memory_assets.cli.output import View
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.markers import MarkersResult
-    from memory_assets.pipeline.publish import PublishResult
+    from memory_assets.steps.promotion.markers import MarkersResult
+    from memory_assets.steps.promotion.publish import PublishResult
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
         The next night does the same; this command does only this, and says what is left.
         """
-        from memory_assets.pipeline.recover import recover_markers, still_owed
+        from memory_assets.pipeline.nightly.recover import recover_markers, still_owed
 
         with run.progress() as told:
             found = recover_markers(run.workspace, now=run.now, progress=told)
@@ -45,8 +45,8 @@ def register(app: typer.Typer) -> None:
         ] = None,
     ) -> View:
         """Bring the search index in line with the registry and fill in missing vectors."""
-        from memory_assets.pipeline.recover import reindex as again
-        from memory_assets.pipeline.upkeep import rebuild_index
+        from memory_assets.pipeline.nightly.recover import reindex as again
+        from memory_assets.pipeline.upkeep.upkeep import rebuild_index
 
         with run.progress() as told:
             if space is None:

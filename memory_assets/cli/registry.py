@@ -17,7 +17,7 @@ from memory_assets.domain.reasons import in_words
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.browse import Listing
+    from memory_assets.pipeline.inspect.browse import Listing
 
 
 class Tier(StrEnum):
@@ -61,7 +61,7 @@ def register(app: typer.Typer) -> None:
         as_of: AsOf = None,
     ) -> View:
         """List the memories of a tenant."""
-        from memory_assets.pipeline.browse import list_memories
+        from memory_assets.pipeline.inspect.browse import list_memories
 
         found = list_memories(
             run.workspace,
@@ -85,7 +85,7 @@ def register(app: typer.Typer) -> None:
         as_of: AsOf = None,
     ) -> View:
         """Show one memory in full."""
-        from memory_assets.pipeline.browse import show_memory
+        from memory_assets.pipeline.inspect.browse import show_memory
 
         who = principal(tenant, persona, as_user, own_client)
         found = show_memory(run.workspace, memory, tenant_id=tenant, principal=who, as_of=as_of)

@@ -14,7 +14,7 @@ from memory_assets.cli.output import View, table, text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.legacy_cleanup import CleanupPlan
+    from memory_assets.pipeline.upkeep.legacy_cleanup import CleanupPlan
 
 By = Annotated[
     str, typer.Option("--by", metavar="NAME", help="The person who asks for it; goes on record.")
@@ -56,9 +56,9 @@ def _register_erase(app: typer.Typer) -> None:
         Without --apply only the plan is shown. Ledgers belong to their writers: lines that hold it
         are listed, or redacted with --redact-ledgers.
         """
-        from memory_assets.pipeline.erase import Subject, plan_erasure
-        from memory_assets.pipeline.erase import erase as carry_out
-        from memory_assets.pipeline.tenants import require_tenant
+        from memory_assets.pipeline.inspect.tenants import require_tenant
+        from memory_assets.pipeline.upkeep.erase import Subject, plan_erasure
+        from memory_assets.pipeline.upkeep.erase import erase as carry_out
 
         known = require_tenant(run.workspace, tenant)
         subject = Subject(known, client, user, tuple(memory or ()))
@@ -86,7 +86,7 @@ def _register_legacy(app: typer.Typer) -> None:
     ) -> View:
         """Find records that are no memories wherever they lie; remove them with --apply."""
         from memory_assets.errors import UsageError
-        from memory_assets.pipeline.legacy_cleanup import clean_up, plan_cleanup
+        from memory_assets.pipeline.upkeep.legacy_cleanup import clean_up, plan_cleanup
 
         plan = plan_cleanup(run.workspace)
         if not apply or plan.empty:
@@ -114,7 +114,7 @@ def _register_exchange(app: typer.Typer) -> None:
         legacy-cleanup and never found by a search.
         """
         from memory_assets.errors import UnknownTenantError
-        from memory_assets.pipeline import legacy_import
+        from memory_assets.pipeline.exchange import legacy_import
 
         if not tenant:
             raise UnknownTenantError("No tenant was named.", remedy="add --tenant TENANT.")
@@ -129,8 +129,8 @@ def _register_exchange(app: typer.Typer) -> None:
     @command(app, "export-registry", lists=True)
     def export_registry(run: Run, tenant: Tenant = None) -> View:
         """Print the active memories of a tenant in the form of registry.jsonl."""
-        from memory_assets.pipeline.legacy_import import exported_rows
-        from memory_assets.pipeline.tenants import require_tenant
+        from memory_assets.pipeline.exchange.legacy_import import exported_rows
+        from memory_assets.pipeline.inspect.tenants import require_tenant
 
         rows = exported_rows(run.workspace, require_tenant(run.workspace, tenant))
         return View(rows, lambda out: _lines(out, rows))

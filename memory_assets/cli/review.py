@@ -92,8 +92,8 @@ def _list(group: typer.Typer) -> None:
 
         Without --tenant every tenant of the installation is listed, each by itself.
         """
-        from memory_assets.pipeline.review_state import QueueFilter, ReviewState, queues_of
-        from memory_assets.pipeline.tenants import require_tenant
+        from memory_assets.pipeline.inspect.tenants import require_tenant
+        from memory_assets.pipeline.review.state import QueueFilter, ReviewState, queues_of
 
         age = None if older_than is None else timedelta(days=older_than)
         now = ReviewState(run.workspace, now=run.now)
@@ -116,7 +116,7 @@ def _show(group: typer.Typer) -> None:
     ) -> View:
         """Show one item in full: content, context, nearest memories, and what differs."""
         from memory_assets.domain.visibility import Principal
-        from memory_assets.pipeline.review_state import ReviewState
+        from memory_assets.pipeline.review.state import ReviewState
 
         state = ReviewState(run.workspace, now=run.now)
         found = state.named_item(Principal.local, item, tenant_id=tenant, session_id=session)
@@ -131,7 +131,7 @@ def _refused(group: typer.Typer) -> None:
         A verdict on something that changed, is not offered, or comes from an agent is refused by
         itself; all other lines are applied.
         """
-        from memory_assets.pipeline.review_state import (
+        from memory_assets.pipeline.review.state import (
             ReviewState,
             overridden_lines,
             refused_lines,

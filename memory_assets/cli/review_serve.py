@@ -76,9 +76,9 @@ def _serve(group: typer.Typer) -> None:
         On loopback, without a file of reviewers, it prints a link with a token for this run. A
         public address needs a file of reviewers or a proxy that signs them in.
         """
-        from memory_assets.pipeline.review_decide import default_reviewer
-        from memory_assets.pipeline.review_state import ReviewState
-        from memory_assets.pipeline.tenants import require_tenant
+        from memory_assets.pipeline.inspect.tenants import require_tenant
+        from memory_assets.pipeline.review.decide import default_reviewer
+        from memory_assets.pipeline.review.state import ReviewState
         from memory_assets.web.serve import prepare
         from memory_assets.web.serve import run as serve_pages
 
@@ -138,7 +138,7 @@ def _token(group: typer.Typer) -> None:
 
         The file keeps its hash only. A new token replaces the old one.
         """
-        from memory_assets.pipeline.tenants import require_tenant
+        from memory_assets.pipeline.inspect.tenants import require_tenant
         from memory_assets.web.reviewers import new_token
         from memory_assets.web.serve import REVIEWERS_FILE
 

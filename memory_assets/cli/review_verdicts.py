@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from memory_assets.domain.review import Edit, ReviewVerdict
-    from memory_assets.pipeline.review_decide import Decided, ReviewDesk, Verdict
+    from memory_assets.pipeline.review.decide import Decided, ReviewDesk, Verdict
 
 REVIEWER_VARIABLE: Final = "MEMORY_ASSETS_REVIEWER"
 Items = Annotated[
@@ -89,7 +89,7 @@ def _accept(group: typer.Typer) -> None:
 
         Everything is filtered again, item by item; a declined one can be accepted later.
         """
-        from memory_assets.pipeline.review_decide import Verdict
+        from memory_assets.pipeline.review.decide import Verdict
 
         desk, named = _desk(run, items, tenant, session, all_from_session, reviewer)
         edit = None
@@ -160,8 +160,8 @@ def _desk(
     *,
     needed: bool = True,
 ) -> tuple[ReviewDesk, list[Any]]:
-    from memory_assets.pipeline.review_decide import ReviewDesk, default_reviewer
-    from memory_assets.pipeline.review_items import SessionItems, parse_items
+    from memory_assets.pipeline.review.decide import ReviewDesk, default_reviewer
+    from memory_assets.steps.review.items import SessionItems, parse_items
 
     named: list[Any] = parse_items(items or [], tenant_id=tenant, session_id=session)
     if whole is not None:
@@ -179,7 +179,7 @@ def _desk(
 
 
 def _verdict(kind: ReviewVerdict, reason: str) -> Verdict:
-    from memory_assets.pipeline.review_decide import Verdict
+    from memory_assets.pipeline.review.decide import Verdict
 
     return Verdict(kind, reason)
 
@@ -215,7 +215,7 @@ def outcome(found: Decided) -> View:
 
 
 def _decided(out: Console, found: Decided) -> None:
-    from memory_assets.pipeline.review_decide import line_item
+    from memory_assets.pipeline.review.decide import line_item
 
     for line in found.recorded:
         out.print(text(f"{line.verdict}  {line_item(line)}  by {line.reviewer}"), soft_wrap=True)

@@ -18,7 +18,7 @@ from memory_assets.errors import MemoryAssetsError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.review_decide import Decided, Verdict
+    from memory_assets.pipeline.review.decide import Decided, Verdict
     from memory_assets.pipeline.workspace import Workspace
 
 KEYS: Final[Mapping[str, str]] = {
@@ -56,9 +56,9 @@ def register(group: typer.Typer) -> None:
 
         Each verdict is on record at once: quitting, or losing the connection, loses none.
         """
-        from memory_assets.pipeline.review_decide import default_reviewer, require_reviewer
-        from memory_assets.pipeline.review_state import QueueFilter, ReviewState, queues_of
-        from memory_assets.pipeline.tenants import require_tenant
+        from memory_assets.pipeline.inspect.tenants import require_tenant
+        from memory_assets.pipeline.review.decide import default_reviewer, require_reviewer
+        from memory_assets.pipeline.review.state import QueueFilter, ReviewState, queues_of
 
         name = require_reviewer(reviewer or default_reviewer())
         state = ReviewState(run.workspace, now=run.now)
@@ -146,7 +146,7 @@ class Walk:
             self.out.print(f"{text(key)} means nothing here; ? lists the keys.")
 
     def _say(self, kind: str, **more: Any) -> None:
-        from memory_assets.pipeline.review_decide import Verdict
+        from memory_assets.pipeline.review.decide import Verdict
 
         item = self.items[self._at]
         seen = {item["item_id"]: item["content_sha256"]}
@@ -161,14 +161,14 @@ class Walk:
             self._move(1)
 
     def _decide(self, item_id: str, verdict: Verdict) -> Decided:
-        from memory_assets.pipeline.review_decide import ReviewDesk
-        from memory_assets.pipeline.review_items import parse_items
+        from memory_assets.pipeline.review.decide import ReviewDesk
+        from memory_assets.steps.review.items import parse_items
 
         desk = ReviewDesk(self.workspace, self.reviewer, now=self.clock())
         return desk.decide(parse_items([item_id]), verdict)
 
     def _undo(self) -> None:
-        from memory_assets.pipeline.review_decide import Verdict
+        from memory_assets.pipeline.review.decide import Verdict
 
         if not self._undoable:
             self.out.print("Nothing to undo in this walk.")
@@ -209,7 +209,7 @@ class Walk:
     def _more(self) -> None:
         from memory_assets.cli.review import print_item
         from memory_assets.domain.visibility import Principal
-        from memory_assets.pipeline.review_state import ReviewState
+        from memory_assets.pipeline.review.state import ReviewState
 
         state = ReviewState(self.workspace, now=self.clock())
         print_item(self.out, state.named_item(Principal.local, self.items[self._at]["item_id"]))

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
         folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put them.")],
     ) -> View:
         """Copy the sample ledgers of two invented tenants into a folder; overwrites nothing."""
-        from memory_assets.pipeline.samples import copy_samples
+        from memory_assets.pipeline.nightly.samples import copy_samples
 
         found = copy_samples(folder)
         return View(

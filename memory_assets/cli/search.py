@@ -15,7 +15,7 @@ from memory_assets.cli.registry import Tier
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.search_types import SearchResult
+    from memory_assets.steps.search.types import SearchResult
 
 
 def register(app: typer.Typer) -> None:
@@ -56,8 +56,8 @@ def register(app: typer.Typer) -> None:
         ] = False,
     ) -> View:
         """Search the memories of a tenant, best first."""
-        from memory_assets.pipeline.as_of import parse_as_of
-        from memory_assets.pipeline.search_types import SearchRequest
+        from memory_assets.steps.registry.as_of import parse_as_of
+        from memory_assets.steps.search.types import SearchRequest
 
         request = SearchRequest(
             query,

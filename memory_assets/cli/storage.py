@@ -15,9 +15,9 @@ from memory_assets.cli.output import View, table, text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.as_of import GenerationDiff
-    from memory_assets.pipeline.drift import DriftReport
-    from memory_assets.pipeline.upkeep import RepairResult
+    from memory_assets.pipeline.upkeep.upkeep import RepairResult
+    from memory_assets.steps.index.drift import DriftReport
+    from memory_assets.steps.registry.as_of import GenerationDiff
     from memory_assets.storage.backup import BackupResult
     from memory_assets.storage.retention import GcPlan
 
@@ -36,7 +36,7 @@ def _register_generations(app: typer.Typer) -> None:
     @command(app, "generations", lists=True)
     def generations(run: Run) -> View:
         """List the published generations that can still be read, oldest first."""
-        from memory_assets.pipeline.upkeep import kept_generations
+        from memory_assets.pipeline.upkeep.upkeep import kept_generations
 
         rows = kept_generations(run.workspace)
         return View(rows, lambda out: _generations(out, rows))
@@ -53,8 +53,8 @@ def _register_generations(app: typer.Typer) -> None:
         tenant: Tenant = None,
     ) -> View:
         """Show what was added, superseded, retired or re-tiered between two generations."""
-        from memory_assets.pipeline.as_of import compare, generation_at, parse_as_of
-        from memory_assets.pipeline.tenants import require_tenant
+        from memory_assets.pipeline.inspect.tenants import require_tenant
+        from memory_assets.steps.registry.as_of import compare, generation_at, parse_as_of
 
         store = run.workspace.generations
         first, second = (generation_at(store, parse_as_of(g)) for g in (older, newer))
@@ -67,7 +67,7 @@ def _register_upkeep(app: typer.Typer) -> None:
     @command(app, "repair-index", writes=True)
     def repair(run: Run) -> View:
         """Mend an index that differs from the registry; one that cannot be read is built anew."""
-        from memory_assets.pipeline.upkeep import repair_index
+        from memory_assets.pipeline.upkeep.upkeep import repair_index
 
         with run.progress() as told:
             found = repair_index(
@@ -84,7 +84,7 @@ def _register_upkeep(app: typer.Typer) -> None:
         ] = False,
     ) -> View:
         """Remove generations beyond keep_generations and keep_days, and what only they named."""
-        from memory_assets.pipeline.upkeep import collect_garbage
+        from memory_assets.pipeline.upkeep.upkeep import collect_garbage
 
         plan = collect_garbage(run.workspace, now=run.now, dry_run=dry_run)
         data = {**plan.to_dict(), "dry_run": dry_run}

@@ -12,11 +12,11 @@ from memory_assets.domain.reasons import in_words
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.decide import DecideResult
-    from memory_assets.pipeline.dry_run import DryRunReport
-    from memory_assets.pipeline.ingest import IngestResult
-    from memory_assets.pipeline.night import NightReport
-    from memory_assets.pipeline.quarantine import RefusedLine
+    from memory_assets.pipeline.inspect.quarantine import RefusedLine
+    from memory_assets.pipeline.nightly.dry_run import DryRunReport
+    from memory_assets.pipeline.nightly.night import NightReport
+    from memory_assets.steps.ledgers.decide import DecideResult
+    from memory_assets.steps.ledgers.ingest import IngestResult
 
 SHOWN: Final = 20
 _INDENT: Final = "  "

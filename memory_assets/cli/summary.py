@@ -12,7 +12,7 @@ from memory_assets.cli.output import View, text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.summary import SessionSummary
+    from memory_assets.pipeline.inspect.summary import SessionSummary
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
         Read from ledger and companion as they are now; nothing is rewritten.
         """
-        from memory_assets.pipeline.summary import summarise
+        from memory_assets.pipeline.inspect.summary import summarise
 
         found = summarise(run.workspace, session, tenant_id=tenant)
         return View(found.to_dict(), lambda out: _summary(out, found))

@@ -16,7 +16,7 @@ from memory_assets.cli.registry import AsOf
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.retier import RetierResult
+    from memory_assets.pipeline.upkeep.retier import RetierResult
 
 DEFAULT_OVERRIDE_DAYS = 90
 
@@ -60,8 +60,8 @@ def _core(app: typer.Typer) -> None:
         it began with as --as-of, and reads the same bytes however long it lives.
         """
         from memory_assets.domain.visibility import Principal
-        from memory_assets.pipeline.as_of import parse_as_of
-        from memory_assets.pipeline.core_blocks import core_block
+        from memory_assets.pipeline.inspect.core_blocks import core_block
+        from memory_assets.steps.registry.as_of import parse_as_of
 
         clients = frozenset({client} if client else ())
         who = Principal(tenant or "", persona.upper(), user, clients)
@@ -79,7 +79,7 @@ def _judge(tiers: typer.Typer) -> None:
         ] = False,
     ) -> View:
         """Apply the tier rules: the changes take effect with the next publication."""
-        from memory_assets.pipeline.retier import judge_tiers, retier
+        from memory_assets.pipeline.upkeep.retier import judge_tiers, retier
 
         found = (judge_tiers if dry_run else retier)(run.workspace, now=run.now)
         return View(found.to_dict(), lambda out: _changes(out, found))
@@ -113,8 +113,8 @@ def _set(tiers: typer.Typer) -> None:
 
         It takes effect with the next publication. Who may see a memory does not change.
         """
-        from memory_assets.pipeline.retier import override_tier
-        from memory_assets.pipeline.tenants import require_tenant
+        from memory_assets.pipeline.inspect.tenants import require_tenant
+        from memory_assets.pipeline.upkeep.retier import override_tier
 
         until = run.now + timedelta(days=days)
         override_tier(
@@ -136,8 +136,8 @@ def _history(tiers: typer.Typer) -> None:
     @command(tiers, "history", lists=True)
     def history(run: Run, tenant: Tenant = None) -> View:
         """Show how many memories lay in each tier, generation by generation."""
-        from memory_assets.pipeline.retier import tier_history
-        from memory_assets.pipeline.tenants import require_tenant
+        from memory_assets.pipeline.inspect.tenants import require_tenant
+        from memory_assets.pipeline.upkeep.retier import tier_history
 
         name = require_tenant(run.workspace, tenant)
         rows = tier_history(run.workspace.registry(), name).to_dicts()

@@ -16,8 +16,8 @@ from memory_assets.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.feedback import FeedbackItem
-    from memory_assets.pipeline.reuse import UseResult
+    from memory_assets.steps.search.feedback import FeedbackItem
+    from memory_assets.steps.search.reuse import UseResult
 
 Session = Annotated[
     str, typer.Option("--session", metavar="SESSION", help="The session that would use it.")
@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
         own_client: OwnClients = None,
     ) -> View:
         """Propose a memory in a session: decides nothing, counts no use."""
-        from memory_assets.pipeline.reuse import propose_use
+        from memory_assets.steps.search.reuse import propose_use
 
         done = propose_use(
             run.workspace.searcher,
@@ -69,7 +69,7 @@ def register(app: typer.Typer) -> None:
         own_client: OwnClients = None,
     ) -> View:
         """Apply a memory in a session: a reviewer's choice, recorded beside the ledger."""
-        from memory_assets.pipeline.reuse import apply_memory
+        from memory_assets.steps.search.reuse import apply_memory
 
         done = apply_memory(
             run.workspace.searcher,
@@ -113,7 +113,11 @@ def register(app: typer.Typer) -> None:
         own_client: OwnClients = None,
     ) -> View:
         """Say that a memory is wrong, outdated or useful; that changes nothing by itself."""
-        from memory_assets.pipeline.feedback import feedback_items, give_feedback, settle_feedback
+        from memory_assets.steps.search.feedback import (
+            feedback_items,
+            give_feedback,
+            settle_feedback,
+        )
 
         who = principal(tenant, persona, as_user, own_client)
         searcher = run.workspace.searcher

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 if TYPE_CHECKING:
-    from memory_assets.pipeline.publish import PublishResult
+    from memory_assets.steps.promotion.publish import PublishResult
 
 
 def embedding_metadata(result: "PublishResult") -> dict[str, Any]:

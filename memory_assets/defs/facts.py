@@ -71,7 +71,7 @@ def extracted_facts(
 )
 def personal_data(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     """Warns with counts and ids; nothing of what was found is quoted."""
-    from memory_assets.pipeline.personal import personal_report
+    from memory_assets.steps.promotion.personal import personal_report
 
     with as_failures():
         opened = workspace.open()

@@ -68,7 +68,7 @@ def ledger_events(
     file, line, reason and raw bytes, and never stop the others. The run configuration may choose
     tenants, sessions or days, for a backfill in pieces; the others wait.
     """
-    from memory_assets.pipeline.selection import Selection
+    from memory_assets.steps.ledgers.selection import Selection
 
     with as_failures(context):
         opened = workspace.open()

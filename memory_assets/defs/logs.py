@@ -10,9 +10,9 @@ from memory_assets.defs.resources import now
 from memory_assets.defs.stages import note
 
 if TYPE_CHECKING:
-    from memory_assets.pipeline.ingest import IngestResult
-    from memory_assets.pipeline.markers import MarkersResult
     from memory_assets.pipeline.workspace import Workspace
+    from memory_assets.steps.ledgers.ingest import IngestResult
+    from memory_assets.steps.promotion.markers import MarkersResult
 
 
 def finished(context: dg.AssetExecutionContext, opened: Workspace, stage: str, result: Any) -> None:

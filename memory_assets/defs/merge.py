@@ -53,7 +53,7 @@ def duplicate_pairs(
     New memories are compared with all others, exactly; the weekly job compares everything with
     everything and measures its own recall. A shared subject makes a pair whatever the vectors say.
     """
-    from memory_assets.pipeline.merge import SemanticMerge
+    from memory_assets.pipeline.merge.semantic import SemanticMerge
 
     with as_failures(context):
         merge = SemanticMerge(workspace.open())
@@ -78,8 +78,8 @@ def merge_calibration(
     The lower confidence bound of precision must reach its target; until then nothing merges by
     itself but equal texts. Precision and recall over the threshold are shown as a curve.
     """
-    from memory_assets.pipeline.merge import SemanticMerge
-    from memory_assets.pipeline.merge_report import curve_svg
+    from memory_assets.pipeline.merge.report import curve_svg
+    from memory_assets.pipeline.merge.semantic import SemanticMerge
 
     with as_failures(context):
         merge = SemanticMerge(workspace.open())
@@ -124,7 +124,7 @@ def merge_proposals(
     A group holds only pairs that all passed, never a chain. Guards on numbers, negation, names,
     units and the like set pairs apart whatever their cosine; most of the rest waits for a person.
     """
-    from memory_assets.pipeline.merge import SemanticMerge
+    from memory_assets.pipeline.merge.semantic import SemanticMerge
 
     with as_failures(context):
         merge = SemanticMerge(workspace.open())
@@ -153,7 +153,7 @@ def supersessions(
     The survivor's content never changes and the replaced memory stays on record; `memory-assets
     merge undo` takes any merge back. Asking twice changes nothing.
     """
-    from memory_assets.pipeline.merge import SemanticMerge
+    from memory_assets.pipeline.merge.semantic import SemanticMerge
 
     with as_failures(context):
         merge = SemanticMerge(workspace.open())

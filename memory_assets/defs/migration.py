@@ -35,7 +35,7 @@ def embedding_migration(
     Materialize it with ``to: PROVIDER:MODEL``; with ``apply: true`` it is done, and done again it
     goes on where a budget or a provider stopped it. ``embedding rollback`` takes it back.
     """
-    from memory_assets.pipeline.migrate import estimate, migrate
+    from memory_assets.pipeline.upkeep.migrate import estimate, migrate
 
     if not config.to:
         context.log.info("nothing to do: name the model as to: PROVIDER:MODEL in the run config")

@@ -20,7 +20,7 @@ def night_metrics(workspace: WorkspaceResource) -> dg.MaterializeResult:
     Worked out from the tables, so it can be written again at any time. An alert on the age of
     ``memory_assets_night_timestamp_seconds`` notices nights that did not run at all.
     """
-    from memory_assets.pipeline.metrics import write_metrics
+    from memory_assets.pipeline.nightly.metrics import write_metrics
 
     with as_failures():
         result = write_metrics(workspace.open(), now=now())

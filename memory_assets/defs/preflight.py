@@ -40,7 +40,7 @@ def tenant_preflight(
     Settings, libraries, provider, home, schema, tenant, persona, registration, and no records that
     are no memories. What failed is written down with its remedy; the other tenants go on.
     """
-    from memory_assets.pipeline.preflight import preflight
+    from memory_assets.pipeline.health.preflight import preflight
 
     with as_failures(context):
         opened = workspace.open()

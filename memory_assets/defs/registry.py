@@ -25,7 +25,7 @@ from memory_assets.domain.schemas import CANDIDATES, DECISIONS, MEMORIES
 from memory_assets.errors import ChecksFailed
 
 if TYPE_CHECKING:
-    from memory_assets.pipeline.publish import PublishResult
+    from memory_assets.steps.promotion.publish import PublishResult
 
 GROUP = "registry"
 PUBLISHER_POOL = "publisher"

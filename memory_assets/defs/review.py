@@ -107,7 +107,7 @@ def review_sensor(settings: "Settings") -> dg.SensorDefinition:
     def review_decisions(
         context: dg.SensorEvaluationContext, workspace: WorkspaceResource
     ) -> dg.SensorResult | dg.SkipReason:
-        from memory_assets.pipeline.unpublished import unpublished_verdicts
+        from memory_assets.pipeline.nightly.unpublished import unpublished_verdicts
 
         opened = workspace.open()
         path = opened.home.review_decisions

@@ -16,7 +16,7 @@ from memory_assets.storage.files import make_folder, write_atomically
 if TYPE_CHECKING:
     from dagster import DagsterInstance, ExecuteInProcessResult
 
-    from memory_assets.pipeline.night import NightReport
+    from memory_assets.pipeline.nightly.night import NightReport
     from memory_assets.pipeline.workspace import Workspace
 
 _STAGE_OF_STEP: Final = {
@@ -40,7 +40,7 @@ def run_nightly(workspace: Workspace) -> NightReport:
     Raises:
         MemoryAssetsError: the named error of the step that stopped the night.
     """
-    from memory_assets.pipeline.night import NightReport
+    from memory_assets.pipeline.nightly.night import NightReport
 
     run_id = str(uuid.uuid4())
     began = time.perf_counter()

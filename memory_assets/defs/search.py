@@ -12,8 +12,8 @@ from memory_assets.defs.registry import GROUP
 from memory_assets.defs.resources import WorkspaceResource, now
 
 if TYPE_CHECKING:
-    from memory_assets.pipeline.evaluate import Evaluation
-    from memory_assets.pipeline.evaluation_run import Judged
+    from memory_assets.pipeline.upkeep.evaluation_run import Judged
+    from memory_assets.steps.search.evaluate import Evaluation
 
 CHECK: Final = "retrieval_quality_holds"
 _GENERATIONS: Final = 30
@@ -41,7 +41,7 @@ def retrieval_evaluation(
     The questions are those of sessions whose clarifications were already memories of other
     sessions; a session's own memories are left out. Evaluation never counts as an access.
     """
-    from memory_assets.pipeline.evaluation_run import evaluate_registry
+    from memory_assets.pipeline.upkeep.evaluation_run import evaluate_registry
 
     with as_failures(context):
         judged = evaluate_registry(workspace.open(), now=now())

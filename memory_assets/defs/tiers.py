@@ -30,7 +30,7 @@ def tier_assignments(
     access revives. The changes take effect with the next publication; an administrator's override
     holds until it expires.
     """
-    from memory_assets.pipeline.retier import retier
+    from memory_assets.pipeline.upkeep.retier import retier
 
     with as_failures(context):
         opened = workspace.open()

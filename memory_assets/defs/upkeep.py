@@ -15,7 +15,7 @@ from memory_assets.defs.resources import WorkspaceResource, now
 )
 def index_has_not_drifted(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     """Warns, since the next night takes back whatever nobody published."""
-    from memory_assets.pipeline.upkeep import drift_of
+    from memory_assets.pipeline.upkeep.upkeep import drift_of
 
     with as_failures():
         found = drift_of(workspace.open())
@@ -31,7 +31,7 @@ def index_has_not_drifted(workspace: WorkspaceResource) -> dg.AssetCheckResult:
 @dg.op(pool=PUBLISHER_POOL, description="Mends an index that differs from the registry.")
 def mend_index(context: dg.OpExecutionContext, workspace: WorkspaceResource) -> None:
     """One publication if something had drifted; nothing otherwise."""
-    from memory_assets.pipeline.upkeep import repair_index as mend
+    from memory_assets.pipeline.upkeep.upkeep import repair_index as mend
 
     with as_failures():
         found = mend(workspace.open(), now=now())
@@ -63,7 +63,7 @@ def remove_legacy(
     context: dg.OpExecutionContext, config: CleanupConfig, workspace: WorkspaceResource
 ) -> None:
     """The plan as metadata; with ``apply`` also what was removed, and the receipts."""
-    from memory_assets.pipeline.legacy_cleanup import clean_up, plan_cleanup
+    from memory_assets.pipeline.upkeep.legacy_cleanup import clean_up, plan_cleanup
 
     with as_failures():
         home = workspace.open()

@@ -1,0 +1,1 @@
+"""Use cases of one installation; entry points call these and nothing below."""

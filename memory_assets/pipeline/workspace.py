@@ -15,37 +15,37 @@ from memory_assets.domain.ports import Embedder, Progress, VectorCache
 from memory_assets.domain.schemas import SESSIONS, TOMBSTONES
 from memory_assets.embedding.cache import SqliteVectorCache
 from memory_assets.embedding.chain import ProviderChain
-from memory_assets.pipeline.allocations import record_allocations
-from memory_assets.pipeline.as_of import generation_at, parse_as_of
-from memory_assets.pipeline.candidates import CandidatesResult, derive_candidates
-from memory_assets.pipeline.consolidate import Assessment
-from memory_assets.pipeline.decide import DecideResult, SchemaRules, decide
-from memory_assets.pipeline.embedding_setup import EmbeddingSetup
-from memory_assets.pipeline.extract import ExtractResult
-from memory_assets.pipeline.extraction import extract_facts
-from memory_assets.pipeline.ingest import GROUP as INGEST_GROUP
-from memory_assets.pipeline.ingest import IngestResult, ingest
-from memory_assets.pipeline.markers import MarkersResult, owed_markers, write_markers
-from memory_assets.pipeline.neighbours import NeighbourSearch
-from memory_assets.pipeline.proposal_kinds import KINDS
-from memory_assets.pipeline.proposals import Judged, State, judged_proposals, settle_proposals
-from memory_assets.pipeline.provider_states import note_states
-from memory_assets.pipeline.publish import (
+from memory_assets.settings import Settings, load_settings
+from memory_assets.steps.index.embedding_setup import EmbeddingSetup
+from memory_assets.steps.index.provider_states import note_states
+from memory_assets.steps.index.space_set import Move
+from memory_assets.steps.ledgers.decide import DecideResult, SchemaRules, decide
+from memory_assets.steps.ledgers.ingest import GROUP as INGEST_GROUP
+from memory_assets.steps.ledgers.ingest import IngestResult, ingest
+from memory_assets.steps.ledgers.wakeup import Waiting, waiting_sessions
+from memory_assets.steps.merge.proposal_kinds import KINDS
+from memory_assets.steps.merge.settle_policy import settle_automatic
+from memory_assets.steps.promotion.candidates import CandidatesResult, derive_candidates
+from memory_assets.steps.promotion.consolidate import Assessment
+from memory_assets.steps.promotion.extract import ExtractResult
+from memory_assets.steps.promotion.extraction import extract_facts
+from memory_assets.steps.promotion.markers import MarkersResult, owed_markers, write_markers
+from memory_assets.steps.promotion.publish import (
     Publisher,
     PublishResult,
     PublishSettings,
     assess_home,
 )
-from memory_assets.pipeline.registry_view import RegistryView
-from memory_assets.pipeline.review_filter import SessionKey, names_reader
-from memory_assets.pipeline.review_queue import QueueResult, derive_queue, judged_pairs
-from memory_assets.pipeline.search import Searcher
-from memory_assets.pipeline.search_options import search_options
-from memory_assets.pipeline.search_types import SearchRequest, SearchResult
-from memory_assets.pipeline.settle_policy import settle_automatic
-from memory_assets.pipeline.space_set import Move
-from memory_assets.pipeline.wakeup import Waiting, waiting_sessions
-from memory_assets.settings import Settings, load_settings
+from memory_assets.steps.promotion.review_filter import SessionKey, names_reader
+from memory_assets.steps.registry.allocations import record_allocations
+from memory_assets.steps.registry.as_of import generation_at, parse_as_of
+from memory_assets.steps.registry.neighbours import NeighbourSearch
+from memory_assets.steps.registry.view import RegistryView
+from memory_assets.steps.review.proposals import Judged, State, judged_proposals, settle_proposals
+from memory_assets.steps.review.queue import QueueResult, derive_queue, judged_pairs
+from memory_assets.steps.search.options import search_options
+from memory_assets.steps.search.searcher import Searcher
+from memory_assets.steps.search.types import SearchRequest, SearchResult
 from memory_assets.storage.generations import (
     Generation,
     GenerationStore,

@@ -14,9 +14,9 @@ from starlette.responses import RedirectResponse, Response
 
 from memory_assets.domain.review import Edit, ReviewVerdict
 from memory_assets.errors import UsageError
-from memory_assets.pipeline.review_decide import Decided, ReviewDesk, Verdict
-from memory_assets.pipeline.review_items import Named, parse_items
-from memory_assets.pipeline.review_state import QueueFilter
+from memory_assets.pipeline.review.decide import Decided, ReviewDesk, Verdict
+from memory_assets.pipeline.review.state import QueueFilter
+from memory_assets.steps.review.items import Named, parse_items
 from memory_assets.web.access import require_own_form
 from memory_assets.web.page import Page, item_path, session_path
 from memory_assets.web.pages import around, named_item
@@ -101,7 +101,7 @@ def undo(this: Page, form: FormData) -> Response:
         return this.go("/", error.what)
     if done.refused:
         return this.go(item_path(done.refused[0].item_id), _told(done))
-    from memory_assets.pipeline.review_decide import line_item
+    from memory_assets.pipeline.review.decide import line_item
 
     return this.go(item_path(line_item(done.recorded[0])), "Taken back: it waits again.")
 

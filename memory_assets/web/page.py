@@ -15,8 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from memory_assets.pipeline.markdown import render
-from memory_assets.pipeline.review_state import ReviewState
+from memory_assets.pipeline.inspect.markdown import render
+from memory_assets.pipeline.review.state import ReviewState
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.web.access import Access, csrf_token
 from memory_assets.web.reviewers import Reviewer

@@ -16,19 +16,19 @@ from starlette.responses import RedirectResponse, Response
 
 from memory_assets.domain.neighbours import LABELS
 from memory_assets.errors import UnknownSessionError, UsageError
-from memory_assets.pipeline.diff import side_by_side
-from memory_assets.pipeline.digest import make_digest
-from memory_assets.pipeline.markdown import render
-from memory_assets.pipeline.review_items import ItemRef, ProposalRef, parse_items
-from memory_assets.pipeline.review_state import (
+from memory_assets.pipeline.inspect.markdown import render
+from memory_assets.pipeline.inspect.sessions import find_session, read_session
+from memory_assets.pipeline.inspect.summary import summarise
+from memory_assets.pipeline.review.digest import make_digest
+from memory_assets.pipeline.review.state import (
     PENDING,
     STATES,
     Item,
     QueueFilter,
     refused_lines,
 )
-from memory_assets.pipeline.sessions import find_session, read_session
-from memory_assets.pipeline.summary import summarise
+from memory_assets.steps.registry.diff import side_by_side
+from memory_assets.steps.review.items import ItemRef, ProposalRef, parse_items
 from memory_assets.web.access import Access, require_own_form
 from memory_assets.web.page import Page, item_path, own_path, page
 

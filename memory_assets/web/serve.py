@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memory_assets.domain.visibility import Principal
 from memory_assets.errors import UsageError
-from memory_assets.pipeline.review_decide import require_reviewer
+from memory_assets.pipeline.review.decide import require_reviewer
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.web.access import Access
 from memory_assets.web.reviewers import Reviewer, ReviewersFile, token_hash

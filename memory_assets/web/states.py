@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from memory_assets.pipeline.review_state import ReviewState
+from memory_assets.pipeline.review.state import ReviewState
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.storage.files import stat_signature
 

@@ -30,7 +30,7 @@ from memory_assets.domain.spaces import definition_text
 from memory_assets.embedding.cache import SqliteVectorCache
 from memory_assets.embedding.registry import open_embedder
 from memory_assets.embedding.through_cache import embed_through_cache
-from memory_assets.pipeline.merge_pairs import (
+from memory_assets.steps.merge.pairs import (
     Pairs,
     RecallMeter,
     approximate_pairs,

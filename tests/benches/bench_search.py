@@ -20,12 +20,12 @@ from memory_assets.domain.schemas import MEMORIES, USES
 from memory_assets.domain.visibility import Principal
 from memory_assets.embedding.base import BaseEmbedder
 from memory_assets.embedding.cache import SqliteVectorCache
-from memory_assets.pipeline.frames import frame_of
-from memory_assets.pipeline.scratch import memory_rows, publish_rows
-from memory_assets.pipeline.search import Searcher
-from memory_assets.pipeline.search_legs import LegOptions
-from memory_assets.pipeline.search_options import SearchOptions
-from memory_assets.pipeline.search_types import SearchRequest
+from memory_assets.steps.index.scratch import memory_rows, publish_rows
+from memory_assets.steps.search.legs import LegOptions
+from memory_assets.steps.search.options import SearchOptions
+from memory_assets.steps.search.searcher import Searcher
+from memory_assets.steps.search.types import SearchRequest
+from memory_assets.steps.tables.frames import frame_of
 from memory_assets.storage.generations import GenerationStore
 
 SIZES = tuple(int(n) for n in os.environ.get("BENCH_MEMORIES", "1000,10000,100000").split(","))

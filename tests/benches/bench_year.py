@@ -19,9 +19,9 @@ from statistics import median
 from rich.progress import track
 
 from memory_assets.domain.visibility import Principal
-from memory_assets.pipeline.night import run_night
-from memory_assets.pipeline.search_types import SearchRequest
+from memory_assets.pipeline.nightly.night import run_night
 from memory_assets.pipeline.workspace import Workspace
+from memory_assets.steps.search.types import SearchRequest
 from tests.building import close, row, write_session
 
 START = datetime(2026, 1, 1, 3, 30, tzinfo=UTC)

@@ -69,5 +69,5 @@ def open_summary(monkeypatch: pytest.MonkeyPatch) -> None:
 def open_review(monkeypatch: pytest.MonkeyPatch) -> None:
     """Queue and applier let everything pass."""
     monkeypatch.setattr(review, "review_refusal", lambda type, subject, names: None)
-    module = importlib.import_module("memory_assets.pipeline.review_filter")
+    module = importlib.import_module("memory_assets.steps.promotion.review_filter")
     monkeypatch.setattr(module, "review_refusal", lambda type, subject, names: None)

@@ -10,9 +10,9 @@ import pytest
 
 from memory_assets.domain.review import ReviewDecision
 from memory_assets.domain.visibility import Principal
-from memory_assets.pipeline.review_decide import ReviewDesk, Verdict
-from memory_assets.pipeline.review_items import ItemRef
-from memory_assets.pipeline.review_state import QueueFilter, ReviewState
+from memory_assets.pipeline.review.decide import ReviewDesk, Verdict
+from memory_assets.pipeline.review.state import QueueFilter, ReviewState
+from memory_assets.steps.review.items import ItemRef
 from memory_assets.storage.review_log import append_lines
 from tests.boundaries import opened
 from tests.nights import World

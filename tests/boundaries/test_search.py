@@ -9,8 +9,8 @@ import pytest
 from memory_assets.domain.events import DECISION_TYPES
 from memory_assets.domain.visibility import Principal
 from memory_assets.errors import UnknownMemoryError
-from memory_assets.pipeline import search
-from memory_assets.pipeline.lookup import get_memory
+from memory_assets.steps.search import searcher as search
+from memory_assets.steps.search.lookup import get_memory
 from tests.boundaries import opened
 from tests.searching import TENANT, Published, memory
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.pipeline.summary import summarise
+from memory_assets.pipeline.inspect.summary import summarise
 from tests.boundaries import opened
 from tests.nights import World
 

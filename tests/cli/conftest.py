@@ -15,8 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 from memory_assets.cli.app import build
-from memory_assets.pipeline.night import run_night
-from memory_assets.pipeline.samples import copy_samples
+from memory_assets.pipeline.nightly.night import run_night
+from memory_assets.pipeline.nightly.samples import copy_samples
 from memory_assets.pipeline.workspace import Workspace
 from tests.nights import EMBEDDING, NOW, tree
 

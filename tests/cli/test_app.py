@@ -70,7 +70,7 @@ def test_the_whole_way_in_processes_of_their_own(fresh: Cli, tmp_path: Path) -> 
 @pytest.mark.slow
 def test_the_night_runs_with_the_packaged_model(tmp_path: Path) -> None:
     """No setting at all: the model that the package brings makes the vectors, without a network."""
-    from memory_assets.pipeline.samples import copy_samples
+    from memory_assets.pipeline.nightly.samples import copy_samples
 
     copy = copy_samples(tmp_path / "home")
     one = copy.ledgers / "clinica" / "2026-01-12-ablazioni.jsonl"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_assets.pipeline.night import run_night
+from memory_assets.pipeline.nightly.night import run_night
 from memory_assets.pipeline.workspace import Workspace
 from tests.cli.conftest import Cli
 from tests.nights import EMBEDDING, NOW

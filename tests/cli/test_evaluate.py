@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.pipeline.night import run_night
-from memory_assets.pipeline.samples import copy_samples
+from memory_assets.pipeline.nightly.night import run_night
+from memory_assets.pipeline.nightly.samples import copy_samples
 from memory_assets.pipeline.workspace import Workspace
 from tests.cli.conftest import Cli
 from tests.nights import EMBEDDING, NOW

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memory_assets.pipeline.samples import copy_samples
+from memory_assets.pipeline.nightly.samples import copy_samples
 from tests.cli.conftest import Cli
 
 

@@ -101,7 +101,7 @@ def test_control_c_stops_a_real_command(published: Cli) -> None:
     """SIGINT in the middle of work: exit code 130 and one sentence."""
     code = (
         "import sys, time\n"
-        "import memory_assets.pipeline.sessions as sessions\n"
+        "import memory_assets.pipeline.inspect.sessions as sessions\n"
         "def slow(*_, **__):\n"
         "    sys.stderr.write('working\\n'); sys.stderr.flush(); time.sleep(60)\n"
         "sessions.decision_lines = slow\n"

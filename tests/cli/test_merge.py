@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from memory_assets.cli import merge
-from tests.pipeline.merging import TENANT, MergeWorld
+from tests.merging import TENANT, MergeWorld
 
 PAIR = [
     ("Late order", "An order with flag_late = TRUE that lasts more than 24 hours"),

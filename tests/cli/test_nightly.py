@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memory_assets.cli.output import console
 from memory_assets.cli.story import dry_run_story, night_story
-from memory_assets.pipeline.dry_run import rehearse
+from memory_assets.pipeline.nightly.dry_run import rehearse
 from tests.building import close, note, row
 from tests.cli.conftest import Cli
 from tests.nights import World, tree

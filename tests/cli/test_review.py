@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from memory_assets.cli.app import build
-from memory_assets.pipeline.night import run_night
+from memory_assets.pipeline.nightly.night import run_night
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.storage.review_log import append_lines
 from tests.cli.conftest import Cli, Outcome

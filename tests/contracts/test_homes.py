@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from memory_assets.domain.visibility import Principal
-from memory_assets.pipeline.rebuild import rebuild
-from memory_assets.pipeline.search_types import SearchRequest
+from memory_assets.pipeline.nightly.rebuild import rebuild
 from memory_assets.pipeline.workspace import Workspace
+from memory_assets.steps.search.types import SearchRequest
 from memory_assets.storage.generations import SCHEMA_VERSION
 from tests.building import close, row
 from tests.nights import World

@@ -23,7 +23,7 @@ from rich.progress import track
 
 from memory_assets.domain.intents import Remove
 from memory_assets.domain.schemas import PROMOTION_KEY
-from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage.failpoints import FAILPOINTS
 from memory_assets.storage.generations import GenerationStore
 from memory_assets.storage.home import Home

@@ -11,9 +11,9 @@ from typing import Any
 
 from memory_assets.domain.schemas import PROMOTION_KEY
 from memory_assets.errors import StoreError
-from memory_assets.pipeline.index_rows import IndexRows
-from memory_assets.pipeline.registry_view import RegistryView
 from memory_assets.pipeline.workspace import Workspace
+from memory_assets.steps.index.rows import IndexRows
+from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage.generations import Snapshot
 
 MARKERS = ("memory_promoted", "memory_promotion_declined")

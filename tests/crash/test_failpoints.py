@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage.failpoints import FAILPOINTS
 from memory_assets.storage.generations import GenerationStore
 from memory_assets.storage.home import Home

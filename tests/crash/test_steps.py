@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 )
 
 from memory_assets.domain.intents import Intent, Retire, Retract, Supersede
-from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage import failpoints
 from memory_assets.storage.generations import GenerationStore
 from memory_assets.storage.home import Home

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memory_assets.errors import MemoryAssetsError
-from memory_assets.pipeline.night import run_night
+from memory_assets.pipeline.nightly.night import run_night
 from memory_assets.pipeline.workspace import Workspace
 
 NOW = "2026-03-01T03:30:00+00:00"

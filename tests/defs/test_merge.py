@@ -16,7 +16,7 @@ from memory_assets.defs.merge import (
 )
 from memory_assets.defs.resources import WorkspaceResource
 from memory_assets.settings import load_settings
-from tests.pipeline.merging import TENANT, MergeWorld
+from tests.merging import TENANT, MergeWorld
 
 PAIR = [
     ("Late order", "An order with flag_late = TRUE that lasts more than 24 hours"),

@@ -13,10 +13,10 @@ import pytest
 from memory_assets.defs.assemble import defs
 from memory_assets.defs.resources import WorkspaceResource
 from memory_assets.defs.review import review_sensor
-from memory_assets.pipeline.review_decide import ReviewDesk, Verdict
-from memory_assets.pipeline.review_items import parse_items
+from memory_assets.pipeline.review.decide import ReviewDesk, Verdict
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.settings import load_settings
+from memory_assets.steps.review.items import parse_items
 
 ITEM = "clinica/2026-02-05-ablazioni-per-medico/seq:3"
 

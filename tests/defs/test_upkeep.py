@@ -14,7 +14,7 @@ from memory_assets.defs.upkeep import (
     legacy_cleanup_job,
     repair_index_job,
 )
-from memory_assets.pipeline.legacy_import import import_registry, plan_import
+from memory_assets.pipeline.exchange.legacy_import import import_registry, plan_import
 from memory_assets.pipeline.workspace import Workspace
 from tests.building import close, row
 from tests.nights import World

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memory_assets.pipeline.night import run_night
-from memory_assets.pipeline.samples import copy_samples
+from memory_assets.pipeline.nightly.night import run_night
+from memory_assets.pipeline.nightly.samples import copy_samples
 from memory_assets.pipeline.workspace import Workspace
 from tests.building import close, row, write_session
 from tests.e2e.browser import browser, screenshot

@@ -18,9 +18,9 @@ from memory_assets.domain.effective import effective_decisions
 from memory_assets.domain.events import format_ref
 from memory_assets.domain.keys import cited_memories
 from memory_assets.domain.schemas import DECISIONS, QUARANTINE, SESSIONS
-from memory_assets.pipeline import decide as deciding
-from memory_assets.pipeline import ingest as reading
-from memory_assets.pipeline.session_view import session_line
+from memory_assets.pipeline.inspect.session_view import session_line
+from memory_assets.steps.ledgers import decide as deciding
+from memory_assets.steps.ledgers import ingest as reading
 from memory_assets.storage.ledgers import read_ledger, scan_ledgers
 from memory_assets.storage.parts import DerivedTables
 

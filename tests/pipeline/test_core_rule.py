@@ -11,10 +11,11 @@ import pytest
 from memory_assets.domain.promotion import Accepted
 from memory_assets.domain.schemas import SESSIONS
 from memory_assets.errors import ChecksFailed
-from memory_assets.pipeline import ingest, publish
-from memory_assets.pipeline.consolidate import Assessment
-from memory_assets.pipeline.decide import current_decisions
-from memory_assets.pipeline.registry_view import RegistryView
+from memory_assets.steps.ledgers import ingest
+from memory_assets.steps.ledgers.decide import current_decisions
+from memory_assets.steps.promotion import publish
+from memory_assets.steps.promotion.consolidate import Assessment
+from memory_assets.steps.registry.view import RegistryView
 from tests.building import close, note, row
 from tests.nights import World
 

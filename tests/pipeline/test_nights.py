@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from memory_assets.domain.schemas import PROMOTION_KEY
-from memory_assets.pipeline.publish import PublishResult
 from memory_assets.pipeline.workspace import Workspace
+from memory_assets.steps.promotion.publish import PublishResult
 from tests.benches.generate import write_ledgers
 
 BESIDE = Path(__file__).parents[2].parent / "shared" / "data"

@@ -26,14 +26,14 @@ from memory_assets.errors import (
     UnknownTenantError,
 )
 from memory_assets.mcp_server import McpTools
-from memory_assets.pipeline.browse import list_memories, show_memory
-from memory_assets.pipeline.evaluation_run import evaluate_registry
-from memory_assets.pipeline.feedback import feedback_items, give_feedback
-from memory_assets.pipeline.history import memory_history
-from memory_assets.pipeline.lookup import explain_memory, get_memory
-from memory_assets.pipeline.review_state import QueueFilter, ReviewState
-from memory_assets.pipeline.search_types import SearchRequest
-from memory_assets.pipeline.summary import summarise
+from memory_assets.pipeline.inspect.browse import list_memories, show_memory
+from memory_assets.pipeline.inspect.history import memory_history
+from memory_assets.pipeline.inspect.summary import summarise
+from memory_assets.pipeline.review.state import QueueFilter, ReviewState
+from memory_assets.pipeline.upkeep.evaluation_run import evaluate_registry
+from memory_assets.steps.search.feedback import feedback_items, give_feedback
+from memory_assets.steps.search.lookup import explain_memory, get_memory
+from memory_assets.steps.search.types import SearchRequest
 from tests.building import close, row
 from tests.nights import World
 

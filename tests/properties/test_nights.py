@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_assets.domain.schemas import SESSIONS
-from memory_assets.pipeline import ingest as reading
-from memory_assets.pipeline.decide import current_decisions, decide
+from memory_assets.steps.ledgers import ingest as reading
+from memory_assets.steps.ledgers.decide import current_decisions, decide
 from memory_assets.storage.parts import DerivedTables
 from tests.building import write_session
 from tests.properties.test_replay import Rows, sessions

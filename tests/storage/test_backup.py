@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import BackupUnusable, UsageError
-from memory_assets.pipeline.upkeep import drift_of
+from memory_assets.pipeline.upkeep.upkeep import drift_of
 from memory_assets.storage.backup import LIST, back_up, disk_use, restore
 from memory_assets.storage.home import Home
 from tests.building import close, row

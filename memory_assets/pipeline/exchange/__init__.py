@@ -1,0 +1,1 @@
+"""In and out: snapshots, registries of the source system, exports of other memories."""

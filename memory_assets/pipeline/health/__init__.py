@@ -1,0 +1,1 @@
+"""Is this installation fit for the night? Doctor and pre-flight."""

@@ -1,0 +1,188 @@
+"""The parts of ``doctor`` that look at the home folder and compare it with the ledgers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+import polars as pl
+
+from memory_assets.domain.schemas import PROMOTION_KEY, SESSIONS
+from memory_assets.errors import MemoryAssetsError
+from memory_assets.pipeline.health.findings import Finding, error, info, ok, warning
+from memory_assets.pipeline.health.machine import is_writable
+from memory_assets.pipeline.workspace import Workspace
+from memory_assets.steps.ledgers import ingest
+from memory_assets.steps.ledgers.decide import current_decisions
+from memory_assets.steps.promotion.extract import current_facts
+from memory_assets.steps.promotion.markers import owed_markers
+from memory_assets.storage.generations import Generation
+from memory_assets.storage.home import Home
+from memory_assets.storage.index_pinned import PinnedIndex
+from memory_assets.storage.ledgers import scan_ledgers
+from memory_assets.storage.lock_state import holder_of
+from memory_assets.storage.review_log import read_review_log
+
+NIGHTLY: Final = "memory-assets nightly"
+REINDEX: Final = "memory-assets reindex"
+_NAMED: Final = 5
+_MEND: Final = {
+    "append-only-violation": "restore the ledger from a copy, then run `memory-assets nightly`.",
+    "unreadable": "give this user permission to read the file, then run `memory-assets nightly`.",
+    "missing": "restore the ledger, or leave it: what it gave stays published.",
+}
+
+
+def storage(workspace: Workspace) -> Iterator[Finding]:
+    """Whether the home can be written, and is what was published last; every part is hashed."""
+    home = workspace.home
+    if not is_writable(home.root):
+        yield error(
+            "home", f"{home.root} is not writable for this user", f"chmod u+rwx {home.root}"
+        )
+    current, _ = workspace.generations.current(verify=True)
+    if current.number == 0:
+        yield info("generation", "nothing has been published yet", NIGHTLY)
+        return
+    yield ok(
+        "generation",
+        f"generation {current.number} of {current.published_at}, run {current.run_id}; all its "
+        "files are as they were published",
+    )
+    yield from _index(workspace, current)
+    refused = read_review_log(home.review_decisions).refused
+    if refused:
+        yield warning(
+            "review-file",
+            f"{len(refused)} line(s) of the review file cannot be read, the first is line "
+            f"{refused[0].line}: {refused[0].reason}",
+            f"repair the line in {home.review_decisions}.",
+        )
+
+
+def _index(workspace: Workspace, current: Generation) -> Iterator[Finding]:
+    served = current.serving
+    if served is None:
+        yield error("index", "the published generation has no search index", REINDEX)
+        return
+    try:
+        keys = PinnedIndex(workspace.home.index, served.table, served.version).keys()
+    except MemoryAssetsError as failure:
+        yield error("index", failure.what, REINDEX)
+        return
+    active = workspace.registry().active()
+    wanted = active.select(pl.concat_str("tenant_id", pl.lit("/"), "memory_id").alias("row_key"))
+    lost = wanted.join(keys, on="row_key", how="anti").height
+    foreign = keys.join(wanted, on="row_key", how="anti").height
+    twice = keys.height - keys["row_key"].n_unique()
+    if lost or foreign or twice:
+        yield error(
+            "index",
+            f"registry and index disagree: {lost} missing, {foreign} unknown, {twice} twice",
+            REINDEX,
+        )
+        return
+    yield ok("index", f"{keys.height} rows, the same as active memories")
+    pending = keys.filter(~pl.col("has_vector")).height
+    if pending:
+        yield warning(
+            "pending-vectors", f"{pending} memories are not searchable by vector", REINDEX
+        )
+
+
+def locks(home: Home) -> Iterator[Finding]:
+    """Who is at work; a lock cannot outlive its process."""
+    held = {p.name: holder_of(p) for p in sorted((home.root / "locks").glob("*.lock"))}
+    busy = {name: who for name, who in held.items() if who is not None}
+    if not busy:
+        yield ok("locks", "nobody is at work on this home")
+    for name, who in busy.items():
+        yield info(name, f"held: {who}", "wait until it has ended.")
+
+
+def drift(workspace: Workspace, *, now: datetime) -> Iterator[Finding]:
+    """Where ledgers, tables and companion files have moved apart."""
+    sessions = workspace.derived.read(ingest.GROUP, SESSIONS)
+    if not workspace.settings.values["ledgers"]:
+        return  # told under settings
+    waiting = len(workspace.waiting_sessions().sessions)
+    if waiting:
+        what = f"{waiting} finished session(s) are new or have grown since the last night"
+        yield info("ledgers", what, NIGHTLY)
+    else:
+        yield ok("ledgers", f"all finished sessions are read; {sessions.height} are known")
+    yield from _blocked(sessions)
+    yield from _unknown_tenants(workspace)
+    quarantined = int(sessions["quarantined"].sum())
+    if quarantined:
+        yield warning(
+            "quarantine",
+            f"{quarantined} refused line(s) in {sessions.filter(pl.col('quarantined') > 0).height} "
+            "session(s)",
+            "memory-assets quarantine list",
+        )
+    registry = workspace.registry()
+    assessment = workspace.assess(now=now)
+    owed = owed_markers(workspace.derived, registry, assessment)
+    if owed.height:
+        yield warning(
+            "markers",
+            f"{owed.height} published verdict(s) are missing from companion files",
+            "memory-assets recover",
+        )
+    if assessment.refused_reviews:
+        first = assessment.refused_reviews[0]
+        yield warning(
+            "review-file",
+            f"{len(assessment.refused_reviews)} review decision(s) are not applied, the first in "
+            f"line {first.line}: {first.reason}",
+            "decide on the candidate as it is now.",
+        )
+    columns = [*PROMOTION_KEY, "in_force"]
+    decisions = pl.concat(
+        [
+            current_decisions(workspace.derived, sessions, columns),
+            current_facts(workspace.derived, sessions, columns),
+        ]
+    ).filter(~pl.col("in_force"))
+    ended = registry.active().join(decisions, on=PROMOTION_KEY, how="semi").height
+    if ended:
+        yield info(
+            "ended-decisions",
+            f"{ended} active memories stand on a decision that is no longer in force",
+            "a reviewer decides; `memory-assets history` shows what ended it.",
+        )
+    if assessment.candidates.height:
+        yield info(
+            "review",
+            f"{assessment.candidates.height} candidates wait for a reviewer",
+            "memory-assets review list --tenant TENANT",
+        )
+
+
+def _blocked(sessions: pl.DataFrame) -> Iterator[Finding]:
+    blocked = sessions.filter(pl.col("status") != "ok").sort("tenant_id", "session_id")
+    for (status,), rows in blocked.group_by("status", maintain_order=True):
+        names = [f"{t}/{s}" for t, s in rows.select("tenant_id", "session_id").iter_rows()]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        make = warning if status == "missing" else error
+        yield make(
+            str(status),
+            f"{len(names)} session(s) are blocked: {', '.join(names[:_NAMED])}{more}",
+            _MEND.get(str(status), "see the night's report."),
+        )
+
+
+def _unknown_tenants(workspace: Workspace) -> Iterator[Finding]:
+    known = workspace.settings.is_known
+    found = Counter(
+        f.tenant_id for f in scan_ledgers(workspace.settings.ledgers, []) if not known(f.tenant_id)
+    )
+    for tenant, count in sorted(found.items()):
+        yield warning(
+            "unknown-tenant",
+            f"{count} session(s) of {tenant!r} are not consolidated: the tenant has no entry",
+            f"add [tenants.{tenant}] to {workspace.settings.tenants_file}.",
+        )

@@ -1,0 +1,1 @@
+"""Looking: sessions, decisions, memories, their history, quarantine. Nothing is changed."""

@@ -1,0 +1,1 @@
+"""The semantic merge as commands: plan, apply, undo, explain, report."""

@@ -1,0 +1,114 @@
+"""Accepting what one session offers, by its ledger alone: for those who know `tht memory`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from memory_assets.domain.review import ReviewDecision
+from memory_assets.errors import UsageError
+from memory_assets.pipeline.inspect.preview import SessionPreview, preview_session
+from memory_assets.pipeline.review.decide import RefusedVerdict, require_reviewer
+from memory_assets.pipeline.workspace import Workspace
+from memory_assets.steps.review.items import item_id
+from memory_assets.storage.review_log import append_review_decisions
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What was accepted; it is a memory once the next run has published it."""
+
+    tenant_id: str
+    session_id: str
+    accepted: tuple[dict[str, Any], ...]
+    refused: tuple[RefusedVerdict, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as ``--json`` prints it."""
+        return {
+            "tenant_id": self.tenant_id,
+            "session_id": self.session_id,
+            "saved": list(self.accepted),
+            "refused": [refused.to_dict() for refused in self.refused],
+        }
+
+    def published(self, workspace: Workspace) -> Saved:
+        """The same with the ids of the memories, as far as they are published now."""
+        settled = workspace.registry().settled_keys()
+        here = settled.filter(
+            pl.col("tenant_id") == self.tenant_id, pl.col("session_id") == self.session_id
+        )
+        ids = dict(here.select("decision_seq", "memory_id").rows())
+        rows = tuple({**row, "memory_id": ids.get(row["seq"])} for row in self.accepted)
+        return Saved(self.tenant_id, self.session_id, rows, self.refused)
+
+
+def save_session(
+    workspace: Workspace,
+    session_id: str,
+    *,
+    tenant_id: str | None = None,
+    seq: int | None = None,
+    reviewer: str,
+    now: datetime,
+    reason: str = "",
+) -> Saved:
+    """Accepts what the session's preview offers: all of it, or the decision ``seq``.
+
+    Only what the preview offers now, only for a reviewer, never for an agent. The preview reads
+    ledger and companion as they are, so a session that no night has read yet will do.
+
+    Raises:
+        AccessDenied: the reviewer is no person.
+        UsageError: the preview does not offer that decision; its reason is in the message.
+        UnknownSessionError, UnknownTenantError: there is no such session.
+    """
+    name = require_reviewer(reviewer)
+    preview = preview_session(workspace, session_id, tenant_id=tenant_id)
+    offered = [c for c in preview.candidates if seq is None or _stands_for(c, seq)]
+    if seq is not None and not offered:
+        raise _not_offered(preview, seq)
+    lines = [
+        ReviewDecision(
+            tenant_id=preview.tenant_id,
+            session_id=preview.session_id,
+            decision_seq=candidate["decision_seq"],
+            verdict="accept",
+            reviewer=name,
+            decided_at=now,
+            content_sha256=candidate["content_sha256"],
+            reason=reason,
+        )
+        for candidate in offered
+    ]
+    append_review_decisions(workspace.home.review_decisions, lines)
+    saved = tuple(
+        {
+            "seq": candidate["decision_seq"],
+            "ref": candidate["ref"],
+            "item_id": item_id(preview.tenant_id, preview.session_id, candidate["decision_seq"]),
+            "subject": candidate["subject"],
+            "memory_id": None,
+        }
+        for candidate in offered
+    )
+    return Saved(preview.tenant_id, preview.session_id, saved)
+
+
+def _stands_for(candidate: dict[str, Any], seq: int) -> bool:
+    return candidate["decision_seq"] == seq or f"seq:{seq}" in candidate["equal_refs"]
+
+
+def _not_offered(preview: SessionPreview, seq: int) -> UsageError:
+    why = next(
+        (refusal["reason"] for refusal in preview.refused if refusal["decision_seq"] == seq),
+        "it is no decision of this session",
+    )
+    return UsageError(
+        f"seq:{seq} is not offered: {why}.",
+        where=f"{preview.tenant_id}/{preview.session_id}",
+        remedy="`memory-assets promote --preview` shows what the session offers.",
+    )

@@ -1,0 +1,1 @@
+"""Work on a published registry: repair, migration, tiers, cleanup, erasure, evaluation."""

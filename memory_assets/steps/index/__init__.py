@@ -1,0 +1,1 @@
+"""From memories to vectors and the search index: spaces, rows, drift, calibration."""

@@ -1,0 +1,1 @@
+"""From ledger files to events and effective decisions."""

@@ -1,0 +1,1 @@
+"""The global semantic merge: pairs, candidates, proposals, calibration."""

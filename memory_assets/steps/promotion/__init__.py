@@ -1,0 +1,1 @@
+"""From decisions to published memories: candidates, facts, filters, plan, publication, markers."""

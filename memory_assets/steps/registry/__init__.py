@@ -1,0 +1,1 @@
+"""Reading the registry: views, points in time, differences, activity, what is taken out."""

@@ -1,0 +1,1 @@
+"""Parts of derived tables: reading them as frames, rewriting, blanking rows out of them."""

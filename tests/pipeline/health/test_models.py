@@ -1,0 +1,84 @@
+"""Findings about the embedding providers and the spaces of the index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_assets.pipeline.health.findings import Finding
+from memory_assets.pipeline.health.models import models
+from memory_assets.pipeline.workspace import Workspace
+from tests.building import close, note, row
+from tests.embedding_server import KEY, EmbeddingServer, Reply
+from tests.nights import World
+from tests.providers import FIRST, SECOND, Hosted, down
+
+Servers = tuple[EmbeddingServer, EmbeddingServer]
+
+
+def _named(workspace: Workspace, *, deep: bool = False) -> dict[str, Finding]:
+    return {finding.name: finding for finding in models(workspace, deep=deep)}
+
+
+def test_a_model_that_is_not_installed_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The setting names a packaged model whose package is not there."""
+    monkeypatch.setattr("memory_assets.embedding.packaged.is_installed", lambda name: False)
+    workspace = Workspace.load(
+        **{**World(tmp_path).flags, "embedding": "packaged:all-MiniLM-L6-v2"}
+    )
+    assert _named(workspace)["model"].level == "error"
+
+
+def test_another_model_than_the_published_one_is_said(tmp_path: Path) -> None:
+    """The next night will build a new index; until then the old one is published."""
+    world = World(tmp_path)
+    world.session("clinic", "s", row(1), note(2, "memory_promoted", "seq:1"), close(3))
+    world.night()
+    changed = Workspace.load(**{**world.flags, "embedding": "hashed:32"})
+    found = _named(changed, deep=True)
+    assert found["model"].message.startswith("hashed:32 answers with 32 dimensions")
+    assert found["embedding-space"].mend == "memory-assets nightly"
+    assert "embedding-space" not in _named(world.workspace)
+
+
+def test_every_provider_is_asked(hosted: Hosted, servers: Servers) -> None:
+    """Each answers as declared; the fallback too, although no night would ask it."""
+    found = _named(hosted.workspace)
+    assert found["model"].message.startswith(f"{FIRST} answers with 64 dimensions")
+    assert found["fallback"].message.startswith(f"{SECOND} answers with 32 dimensions")
+    assert servers[0].bodies
+    assert servers[1].bodies
+
+
+def test_a_refused_key_a_wrong_length_and_an_outage_are_told_apart(
+    hosted: Hosted, servers: Servers
+) -> None:
+    """401 says to rotate the key; the key itself is in no finding."""
+    servers[0].script = lambda number, body: Reply(401, {"error": {"message": KEY}})
+    servers[1].dimension = 48
+    found = _named(hosted.again(embedding_dimension=f"{FIRST}=64, {SECOND}=32"))
+    assert found["model"].level == "error"
+    assert "Rotate the key" in found["model"].mend
+    assert found["fallback"].level == "warning"
+    assert "48 numbers, not 32" in found["fallback"].message
+    servers[0].script = down
+    found = _named(hosted.again())
+    assert (found["model"].level, "Breaker: closed" in found["model"].message) == ("warning", True)
+    assert not any(KEY in str(f.to_dict()) for f in found.values())
+
+
+def test_breakers_of_the_last_run_are_shown(hosted: Hosted, servers: Servers) -> None:
+    """Another process sees that the run ended with an open breaker."""
+    hosted.memories(3)
+    hosted.night()
+    servers[0].script = down
+    hosted.memories(3, first=50)
+    for _ in range(3):
+        hosted.night()
+    servers[0].script = lambda number, body: None
+    breaker = _named(hosted.again())["breaker"]
+    assert f"{FIRST} was open" in breaker.message
+    assert "provider-unavailable" in breaker.message

@@ -1,0 +1,71 @@
+"""A wrong match undone, in real nights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_assets.errors import UsageError
+from memory_assets.pipeline.review.detach import detach
+from memory_assets.steps.registry.activity import accesses_of
+from memory_assets.steps.review.items import ItemRef
+from memory_assets.storage.pair_log import read_pair_log
+from tests.building import close, row
+from tests.nights import World
+from tests.steps.promotion.test_settle import ALIKE, FIRST, PROVEN
+
+ITEM = ItemRef("ws", "s2", 1)
+
+
+@pytest.fixture(name="world")
+def _world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    world.tenants(f'[tenants.ws]\nreview = "automatic"\n{PROVEN}')
+    world.session("ws", "s1", row(1, subject="Inpatient", detail=FIRST, client_id="c1"), close(2))
+    world.night()
+    world.session(
+        "ws",
+        "s2",
+        row(1, subject="Inpatient", detail=ALIKE, rationale="own words", client_id="c1"),
+        row(2, subject="Inpatient", detail=FIRST + ".", client_id="c1"),
+        close(3),
+    )
+    assert world.night().publish.corroborated == 2
+    return world
+
+
+def test_a_corroboration_becomes_its_own_memory(world: World) -> None:
+    """Words, key, time and scope are its own; the other memory loses one access; it stays so."""
+    before = world.workspace.registry()
+    assert accesses_of(before, now=world.now)["accesses"].to_list() == [2]
+    done = detach(world.workspace, ITEM, by="anna", reason="not the same", now=world.now)
+    assert (done.memory_id, done.detached_as) == ("mem-0001", "mem-0002")
+    view = world.workspace.registry()
+    old, new = view.memories.sort("memory_id").to_dicts()
+    assert (new["detail"], new["rationale"], new["session_id"]) == (ALIKE, "own words", "s2")
+    assert (new["scope"], new["client_id"]) == (old["scope"], "c1")
+    assert (new["origin"], new["verdict_by"]) == ("reviewed", "reviewer anna")
+    assert view.active().height == 2
+    assert accesses_of(view, now=world.now)["accesses"].to_list() == [1]
+    (pair,) = read_pair_log(world.workspace.home).reviews
+    assert (pair.verdict, pair.pair) == ("different", ("mem-0001", "mem-0002"))
+    assert not world.night().publish.published
+
+
+def test_a_detached_one_is_found_by_search(world: World) -> None:
+    """Registry and index agree, and both are found."""
+    from memory_assets.domain.visibility import Principal
+    from memory_assets.steps.search.types import SearchRequest
+
+    detach(world.workspace, ITEM, by="anna", reason="", now=world.now)
+    found = world.workspace.search(SearchRequest("Inpatient", Principal.local("ws"), world.now))
+    assert {hit.memory_id for hit in found.hits} == {"mem-0001", "mem-0002"}
+
+
+def test_only_a_match_by_meaning_can_be_detached(world: World) -> None:
+    """Equal words, a decision that corroborates nothing, and a second time are refused."""
+    detach(world.workspace, ITEM, by="anna", reason="", now=world.now)
+    for item in (ItemRef("ws", "s2", 2), ItemRef("ws", "s1", 1), ITEM, ItemRef("az", "s2", 1)):
+        with pytest.raises(UsageError):
+            detach(world.workspace, item, by="anna", reason="", now=world.now)

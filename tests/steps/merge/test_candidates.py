@@ -1,0 +1,121 @@
+"""The pairs table: full, incremental, and after anything that makes earlier pairs worthless."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_assets.pipeline.merge.semantic import SemanticMerge
+from memory_assets.steps.merge.candidates import GROUP, compared_tenants, read_pairs
+from tests.merging import TENANT, Definition, MergeWorld
+
+FIRST: list[Definition] = [
+    ("Late order", "An order that lasts more than 24 hours"),
+    ("Late order", "An order which lasts more than 24 hours"),
+    ("Smoker", "A patient with flag_smoker = TRUE"),
+]
+SECOND: list[Definition] = [
+    ("Late order", "Any order that lasts more than 24 hours"),
+    ("Smoker", "Patient whose flag_smoker is TRUE"),
+]
+Row = tuple[str, str, float | None, str]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> MergeWorld:
+    """A home with the first definitions."""
+    made = MergeWorld(tmp_path)
+    made.add(FIRST)
+    return made
+
+
+def rows(merge: SemanticMerge) -> set[Row]:
+    """The pairs of the tenant, checked to be ordered and given once."""
+    found = [
+        r
+        for frame in read_pairs(merge.derived, TENANT)
+        for r in frame.select("memory_a", "memory_b", "cosine", "found_by").iter_rows()
+    ]
+    assert all(a < b for a, b, _, _ in found)
+    assert len(found) == len(set(found))
+    return {(a, b, round(c, 5), by) for a, b, c, by in found}
+
+
+def test_increments_add_up_to_a_full_search(world: MergeWorld) -> None:
+    """Night by night the table holds what comparing all with all would find."""
+    world.merge().search([TENANT], full=False)
+    world.add(SECOND)
+    merge = world.merge()
+    result = merge.search([TENANT], full=False)
+    assert (result.full, result.compared) == (False, 2)
+    by_night = rows(merge)
+    whole = merge.search([TENANT], full=True)
+    assert (whole.full, whole.compared, whole.pairs) == (True, 5, len(by_night))
+    assert rows(merge) == by_night
+
+
+def test_a_second_search_of_the_same_finds_nothing_new(world: MergeWorld) -> None:
+    """Nothing is fresh, nothing is compared, the table stays."""
+    merge = world.merge()
+    merge.search([TENANT], full=False)
+    before = rows(merge)
+    result = merge.search([TENANT], full=False)
+    assert (result.compared, result.found, rows(merge)) == (0, 0, before)
+
+
+def test_another_model_starts_anew(world: MergeWorld) -> None:
+    """Cosines of two spaces are never mixed in one table."""
+    world.merge().search([TENANT], full=False)
+    world.settings = world.settings.replace("hashed:256", "hashed:128")
+    world.add(SECOND[:1])
+    merge = world.merge()
+    result = merge.search([TENANT], full=False)
+    assert (result.full, result.compared) == (True, 4)
+    assert compared_tenants(merge.derived)[TENANT]["space_id"] == merge.space_id
+
+
+def test_other_tenants_keep_their_pairs(world: MergeWorld) -> None:
+    """A search of one tenant leaves the rows of the others alone."""
+    world.add(FIRST, tenant="other")
+    merge = world.merge()
+    merge.search(merge.tenants(), full=True)
+    before = [f.height for f in read_pairs(merge.derived, "other")]
+    merge.search([TENANT], full=True)
+    assert [f.height for f in read_pairs(merge.derived, "other")] == before
+    assert set(compared_tenants(merge.derived)) == {TENANT, "other"}
+
+
+def test_a_subject_makes_a_pair_below_the_floor(world: MergeWorld) -> None:
+    """Unlike definitions of one subject are found, and marked as found by it."""
+    ids = world.add([("Smoker", "qwerty zxcvb")])
+    merge = world.merge()
+    merge.search([TENANT], full=True)
+    assert {by for a, b, _, by in rows(merge) if ids[0] in (a, b)} == {"subject"}
+
+
+def test_a_search_that_dies_leaves_the_table(
+    world: MergeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parts of an unfinished search are listed by nobody."""
+    merge = world.merge()
+    merge.search([TENANT], full=True)
+    before, head = rows(merge), merge.derived.head(GROUP)
+
+    def dies(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(merge.derived, "commit", dies)
+    with pytest.raises(KeyboardInterrupt):
+        merge.search([TENANT], full=True)
+    after = world.merge()
+    assert after.derived.head(GROUP) == head
+    assert rows(after) == before
+
+
+def test_progress_is_told(world: MergeWorld) -> None:
+    """A long search shows how far it is."""
+    seen: list[tuple[str, int, int]] = []
+    merge = SemanticMerge(world.workspace(), told=lambda *x: seen.append(x))
+    merge.search([TENANT], full=True)
+    assert any(what == "comparing" and done == total for what, done, total in seen)

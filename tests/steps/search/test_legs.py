@@ -1,0 +1,101 @@
+"""Ranking by legs gives what ranking everything gives, and says when it might not."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_assets.domain.ranking import Weights
+from memory_assets.domain.visibility import Principal
+from memory_assets.steps.search.legs import LegOptions
+from memory_assets.steps.search.options import SearchOptions
+from memory_assets.steps.search.searcher import Searcher
+from memory_assets.steps.search.state import ServedGeneration
+from memory_assets.steps.search.types import SearchRequest, SearchResult
+from tests.searching import NOW, TENANT, Published, memory
+
+WORDS = ["ablation", "ward", "visit", "patient", "age", "discharge", "dose", "year", "rate", "loan"]
+queries = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
+
+
+@pytest.fixture(scope="module", name="home")
+def _home(tmp_path_factory: pytest.TempPathFactory) -> Published:
+    """300 memories of a dozen words, some used, of all ages."""
+    home = Published(tmp_path_factory.mktemp("legs"))
+    dice = random.Random(7)
+    rows = [
+        memory(" ".join(dice.sample(WORDS, 3)), days_ago=dice.choice([0, 1, 5, 20, 200]))
+        for _ in range(300)
+    ]
+    uses = [
+        (TENANT, f"s{n}", 1, 0, f"mem-{dice.randint(1, 300):04d}", NOW, "a", 1) for n in range(60)
+    ]
+    home.publish(rows, uses=uses)
+    return home
+
+
+def _search(home: Published, query: str, legs: LegOptions, **weights: float) -> SearchResult:
+    options = replace(SearchOptions(), legs=legs, weights=Weights(**weights))
+    searcher = Searcher(home.store, lambda: home.embedder, options)
+    tag = home.store.current()[1]
+    searcher._served = tag, _opened(home)
+    return searcher.search(SearchRequest(query, Principal.local(TENANT), NOW))
+
+
+@cache
+def _opened(home: Published) -> ServedGeneration:
+    """Opened once: what is measured here is ranking."""
+    return home.searcher.served()
+
+
+@given(queries, st.sampled_from([1, 5, 40]), st.sampled_from([1, 10, 1000]))
+def test_legs_with_a_bound_give_the_exact_ranking(
+    home: Published, query: str, vector_depth: int, text_depth: int
+) -> None:
+    """However short the legs are: every memory that could still win is scored in full."""
+    exact = _search(home, query, LegOptions())
+    legs = LegOptions(0, vector_depth=vector_depth, text_depth=text_depth)
+    found = _search(home, query, legs)
+    assert exact.exact
+    assert found.exact
+    assert [h.score for h in found.hits] == pytest.approx([h.score for h in exact.hits], abs=1e-5)
+    for a, b in zip(found.hits, exact.hits, strict=True):
+        if a.memory_id == b.memory_id:
+            assert a.terms == pytest.approx(b.terms, abs=1e-5)
+
+
+def test_a_cap_that_was_reached_is_reported(home: Published) -> None:
+    """With too few memories filled in the answer is not called exact."""
+    legs = LegOptions(0, vector_depth=1, text_depth=1, filled_at_most=3)
+    assert not _search(home, "ablation ward", legs).exact
+
+
+@pytest.mark.parametrize("term", ["recency", "access"])
+def test_a_memory_that_neither_word_nor_vector_finds_can_still_win(
+    home: Published, term: str
+) -> None:
+    """Recency and use are legs of their own: what leads them is never overlooked."""
+    weights = dict.fromkeys(("cosine", "text", "recency", "access"), 0.0) | {term: 1.0}
+    legs = LegOptions(0, vector_depth=1, text_depth=1)
+    found = _search(home, "loan", legs, **weights)
+    exact = _search(home, "loan", LegOptions(), **weights)
+    assert [h.score for h in found.hits] == pytest.approx([h.score for h in exact.hits])
+    assert found.hits[0].terms[term] == 1
+
+
+def test_pending_vectors_are_known_to_be_missing(tmp_path: Path) -> None:
+    """A memory without a vector is no unknown: it is ranked by its other terms, exactly."""
+    from tests.steps.search.test_searcher import unplugged
+
+    home = Published(tmp_path)
+    home.publish([memory("ward"), memory("visit")], embedder=unplugged("document"))
+    home.options = replace(home.options, legs=LegOptions(0, vector_depth=1))
+    found = home.search("ward")
+    assert found.exact
+    assert found.hits[0].memory_id == "mem-0001"
