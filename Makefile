@@ -43,8 +43,8 @@ lint: $(VENV)/.ready ## ruff, mypy and the import contracts
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-bench: $(VENV)/.ready ## measure parsing, the second night and throughput
-	@$(BIN)/python -m tests.benches.bench_nightly
+bench: $(VENV)/.ready ## measure nights, search, merge and embedding (an hour; BENCH="--quick" or "--only merge")
+	@$(BIN)/python -m tests.benches $(BENCH)
 
 crash: $(VENV)/.ready ## kill publications at random and check what remains
 	@$(BIN)/python -m tests.crash

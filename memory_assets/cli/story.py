@@ -49,7 +49,10 @@ def night_story(out: Console, report: NightReport, *, now: datetime) -> None:
     )
     _dropped(out, report.dropped)
     _quarantine(out, night.quarantined, report.refused)
-    _attention(out, night, _refused_reviews(published.assessment.refused_reviews))
+    more = _refused_reviews(published.assessment.refused_reviews)
+    if report.merge is not None and report.merge.problem:
+        more.append(f"no search for new duplicates tonight: {report.merge.problem}")
+    _attention(out, night, more)
     _heading(out, "Where")
     _pairs(out, report.paths.items())
     _heading(out, f"Time: {report.seconds:.1f} s")

@@ -41,6 +41,7 @@ defs = dg.Definitions(
             migration.embedding_migration,
             tiers.tier_assignments,
             operations.night_metrics,
+            merge.new_duplicates,
             *merge.ASSETS,
             search.retrieval_evaluation,
         ]

@@ -9,6 +9,7 @@ from memory_assets.defs.charts import as_markdown
 from memory_assets.defs.describe import recorded, table_metadata
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.ledgers import OWNERS
+from memory_assets.defs.logs import finished
 from memory_assets.defs.registry import GROUP
 from memory_assets.defs.resources import WorkspaceResource, now
 from memory_assets.domain.merge_tables import (
@@ -17,6 +18,7 @@ from memory_assets.domain.merge_tables import (
     MERGE_PROPOSALS,
 )
 from memory_assets.domain.schemas import MEMORIES, SUPERSESSIONS
+from memory_assets.errors import MemoryAssetsError
 
 if TYPE_CHECKING:
     from memory_assets.settings import Settings
@@ -164,6 +166,51 @@ def supersessions(
         "near_relatives_still_active": sum(len(c.siblings) for c in changes),
     }
     return dg.MaterializeResult(metadata=recorded(context, "supersessions", counts))
+
+
+@dg.asset(
+    deps=["published_generation"],
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"python", "polars"},
+    check_specs=[
+        dg.AssetCheckSpec(
+            "new_memories_were_compared",
+            asset="new_duplicates",
+            description="Warns when the nightly search for duplicates could not end. The night is "
+            "published all the same, and the next one compares what is missing.",
+        )
+    ],
+)
+def new_duplicates(
+    context: dg.AssetExecutionContext, workspace: WorkspaceResource
+) -> dg.MaterializeResult:
+    """Tonight's new memories against all others: their pairs and proposals, for the review queue.
+
+    Writes the tables of `duplicate_pairs`, `merge_calibration` and `merge_proposals`, and merges
+    nothing. Reads one small file while nothing has changed; its failure never spoils a night.
+    """
+    from memory_assets.pipeline.merge.night import propose_new
+    from memory_assets.steps.merge.types import MergeNight
+
+    opened = workspace.open()
+    try:
+        result = propose_new(opened)
+    except MemoryAssetsError as error:
+        context.log.warning(f"no search for new duplicates tonight: {error}")
+        result = MergeNight(idle=False, problem=str(error))
+    finished(context, opened, "merge", result)
+    return dg.MaterializeResult(
+        metadata=result.to_metadata(),
+        check_results=[
+            dg.AssetCheckResult(
+                check_name="new_memories_were_compared",
+                passed=not result.problem,
+                severity=dg.AssetCheckSeverity.WARN,
+                description=result.problem or f"{result.compared} new memories compared",
+            )
+        ],
+    )
 
 
 ASSETS: Final = (duplicate_pairs, merge_calibration, merge_proposals, supersessions)

@@ -33,6 +33,7 @@ nightly_consolidation = dg.define_asset_job(
         "memory_index",
         "published_generation",
         "session_markers",
+        "new_duplicates",
         "review_queue",
         "registry_views",
         "tier_assignments",

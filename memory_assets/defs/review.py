@@ -25,7 +25,7 @@ _ASK_AGAIN = timedelta(hours=1)
 
 
 @dg.asset(
-    deps=[effective_decisions, "candidate_memories", "published_generation"],
+    deps=[effective_decisions, "candidate_memories", "published_generation", "new_duplicates"],
     group_name=GROUP,
     owners=OWNERS,
     kinds={"python", "polars", "parquet"},

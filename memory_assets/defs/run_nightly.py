@@ -27,6 +27,7 @@ _STAGE_OF_STEP: Final = {
     "candidate_memories": "candidates",
     "publication": "publish",
     "session_markers": "markers",
+    "new_duplicates": "merge",
     "review_queue": "queue",
     "registry_views": "views",
     "night_metrics": "metrics",
@@ -57,6 +58,7 @@ def run_nightly(workspace: Workspace) -> NightReport:
         markers=parts["markers"],
         seconds={**_step_seconds(result), "all": round(time.perf_counter() - began, 3)},
         extract=parts.get("extract"),
+        merge=parts.get("merge"),
     )
 
 

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
-from memory_assets.domain.guards import Judgement, Outcome, Relation, Verdict, judge
+from memory_assets.domain.guards import Judgement, Relation, judge
 from memory_assets.domain.keys import normalise
 from memory_assets.domain.spaces import definition_text
 
 LABELS: Final = ("new", "duplicate of", "refines", "conflicts with", "contained in", "contains")
 """How a candidate can stand to the registry; all but ``new`` are followed by a memory id."""
-LONGEST: Final = 12_000
-"""Characters of two texts that guards still look at."""
 _RELATIONS: Final = frozenset(get_args(Relation))
 
 
@@ -68,16 +66,9 @@ def compare(
     """What the guards say about two rows with subject and detail, tokens that differ included.
 
     Without ``complete`` the first mismatch ends the work: enough for the relation.
-
-    Texts beyond a few pages are compared for equality only: the guards' work grows faster than the
-    text, and a person has to read such a definition anyway.
     """
     a = definition_text(subject=candidate["subject"], detail=candidate["detail"])
     b = definition_text(subject=memory["subject"], detail=memory["detail"])
-    if len(a) + len(b) > LONGEST:
-        equal = normalise(a) == normalise(b)
-        unread = Verdict("content", Outcome.UNSURE, note="too long to compare word by word")
-        return Judgement(() if equal else (unread,), equal=equal)
     return judge(
         a,
         b,

@@ -13,6 +13,7 @@ from memory_assets.defs.merge import (
     duplicate_pairs,
     global_semantic_merge,
     merge_schedule,
+    new_duplicates,
 )
 from memory_assets.defs.resources import WorkspaceResource
 from memory_assets.settings import load_settings
@@ -90,3 +91,29 @@ def test_the_schedule_is_weekly_and_off() -> None:
     assert schedule.cron_schedule == "0 5 * * 0"
     assert schedule.job_name == JOB_NAME
     assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
+
+
+def _tonight(world: MergeWorld) -> dg.ExecuteInProcessResult:
+    return dg.materialize(
+        [new_duplicates, dg.AssetSpec("published_generation")],
+        resources={"workspace": WorkspaceResource(home=str(world.home))},
+    )
+
+
+def test_the_nightly_step_proposes_and_is_idle_afterwards(world: MergeWorld) -> None:
+    """New memories are compared once; the second run finds nothing to do."""
+    first = counts(_tonight(world), "new_duplicates")
+    assert (first["compared"], first["groups"], first["problem"]) == (2, 1, "")
+    assert counts(_tonight(world), "new_duplicates")["idle"] is True
+
+
+def test_a_failure_of_the_nightly_step_is_a_warning(world: MergeWorld) -> None:
+    """Unreadable tables of the merge fail a check of severity WARN, and not the run."""
+    folder = world.home / "merge"
+    folder.mkdir(exist_ok=True)
+    (folder / "duplicate_pairs.json").write_text("{torn")
+    result = _tonight(world)
+    assert result.success
+    (check,) = result.get_asset_check_evaluations()
+    assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert "duplicate_pairs.json" in str(counts(result, "new_duplicates")["problem"])

@@ -42,8 +42,15 @@ GUARDS: Final[tuple[Guard, ...]] = (
 )
 """The one place where guards are listed; those that decide most pairs at little cost come first."""
 
+LONGEST: Final = 12_000
+"""Characters of two texts together that guards still look at."""
+
 _normal = lru_cache(maxsize=1 << 15)(normalise)
 """A text meets many others; its normal form is worked out once."""
+
+_UNREAD: Final = Verdict(
+    "length", Outcome.UNSURE, note=f"too long to judge (over {LONGEST:,} characters): for review"
+)
 
 Relation = Literal["equal", "alike", "contains", "contained", "unsure", "different"]
 """``contains``: the first text says all that the second one says, and more."""
@@ -110,9 +117,15 @@ def judge(
     ``a`` and ``b`` are the compared texts (with the subject in their first line, where there is
     one); subjects that are given are compared as such. Without ``complete`` the first mismatch ends
     the work: enough for routing, not for an explanation.
+
+    Texts beyond a few pages are compared for equality only: the guards' work grows faster than the
+    text, and a person has to read such a definition anyway. The verdict says so, and such a pair
+    never merges by itself.
     """
     if _normal(a) == _normal(b):
         return Judgement((), equal=True)
+    if len(a) + len(b) > LONGEST:
+        return Judgement((_UNREAD,), equal=False)
     left, right = read_pair(a, b)
     found = []
     for guard in GUARDS:

@@ -14,6 +14,7 @@ from memory_assets.pipeline.inspect.quarantine import RefusedLine, refused_lines
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.steps.ledgers.decide import DecideResult
 from memory_assets.steps.ledgers.ingest import IngestResult
+from memory_assets.steps.merge.types import MergeNight
 from memory_assets.steps.promotion.extract import ExtractResult
 from memory_assets.steps.promotion.markers import MarkersResult
 from memory_assets.steps.promotion.publish import PublishResult
@@ -31,6 +32,7 @@ STEPS: Final = (
     "candidates",
     "publish",
     "markers",
+    "merge",
     "queue",
     "views",
     "tiers",
@@ -55,6 +57,8 @@ class NightReport:
     paths: Mapping[str, str] = field(default_factory=dict)
     extract: ExtractResult | None = None
     """What became of free-text events."""
+    merge: MergeNight | None = None
+    """What the nightly step of the merge did; None where it did not run."""
 
     @classmethod
     def from_parts(
@@ -66,6 +70,7 @@ class NightReport:
         seconds: Mapping[str, float],
         *,
         extract: ExtractResult | None = None,
+        merge: MergeNight | None = None,
     ) -> NightReport:
         """The report of stages that ran one by one, wherever they ran.
 
@@ -74,7 +79,7 @@ class NightReport:
         """
         steps = {name: round(seconds[name], 3) for name in STEPS if name in seconds}
         whole = round(seconds.get("all", sum(steps.values())), 3)
-        return cls(ingest, decide, publish, markers, steps, whole, extract=extract)
+        return cls(ingest, decide, publish, markers, steps, whole, extract=extract, merge=merge)
 
     def located(self, workspace: Workspace) -> NightReport:
         """The same report with the refused lines and the places of the files."""
@@ -127,6 +132,7 @@ class NightReport:
             ],
             "extracted": self.extract.to_metadata() if self.extract else {},
             "extraction_problems": list(self.extract.problems) if self.extract else [],
+            "merge": self.merge.to_metadata() if self.merge else {},
             "corroborated": published.corroborated,
             "promoted_by_origin": dict(published.by_origin),
             "pending_vectors": published.pending,

@@ -161,7 +161,8 @@ def read_labelled(path: Path) -> tuple[LabelledPair, ...]:
         UsageError: the file cannot be read, or a line is no pair; the message names the line.
     """
     try:
-        lines = path.read_text("utf-8").splitlines()
+        # Only a line feed ends a line: JSON strings may hold other separators as they are.
+        lines = path.read_text("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"The labelled file cannot be read: {error}.", where=str(path)) from error
     return tuple(
@@ -175,18 +176,26 @@ def _pair(line: str, where: str) -> LabelledPair:
     except ValueError as error:
         raise UsageError(f"A line is not JSON: {error}.", where=where) from error
     if not isinstance(row, dict) or not all(isinstance(row.get(k), str) for k in "ab"):
-        raise UsageError(
-            "A line is no pair.",
-            where=where,
-            remedy='write {"a": "...", "b": "...", "same": true}, one a line.',
-        )
+        raise _no_pair("A line is no pair", where)
+    same = row.get("same")
+    if same not in (None, True, False):
+        raise _no_pair(f"`same` is {same!r}, neither true nor false", where)
+    for name in ("subject_a", "subject_b"):
+        if not isinstance(row.get(name), str | None):
+            raise _no_pair(f"`{name}` is no text", where)
     return LabelledPair(
         a=row["a"],
         b=row["b"],
-        same=bool(row.get("same", False)),
-        kind=str(row.get("kind", "unnamed")),
+        same=bool(same),
+        kind=str(row.get("kind") or "unnamed"),
         subject_a=row.get("subject_a"),
         subject_b=row.get("subject_b"),
+    )
+
+
+def _no_pair(what: str, where: str) -> UsageError:
+    return UsageError(
+        f"{what}.", where=where, remedy='write {"a": "...", "b": "...", "same": true}, one a line.'
     )
 
 

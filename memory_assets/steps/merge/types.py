@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -35,6 +35,38 @@ class MergePlan:
             for name, n in result.to_metadata().items():
                 totals[name] = totals.get(name, 0) + n
         return {**self.pairs.to_metadata(), **totals}
+
+
+@dataclass(frozen=True, slots=True)
+class MergeNight:
+    """What the nightly step of the merge did; counts only."""
+
+    idle: bool
+    """Nothing had changed since the last time, so nothing was done."""
+    compared: int = 0
+    """New memories that were compared with all others."""
+    found: int = 0
+    """Pairs that came to light."""
+    groups: int = 0
+    """Groups that are proposed now, whenever they were found."""
+    containments: int = 0
+    conflicts: int = 0
+    seconds: float = field(default=0.0, compare=False)
+    problem: str = ""
+    """Why the step could not end: the night is published all the same, the next one tries again."""
+
+    def to_metadata(self) -> dict[str, Any]:
+        """Counts for the run's metadata; no content."""
+        return {
+            "idle": self.idle,
+            "compared": self.compared,
+            "found": self.found,
+            "groups": self.groups,
+            "containments": self.containments,
+            "conflicts": self.conflicts,
+            "seconds": round(self.seconds, 3),
+            "problem": self.problem,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_assets.domain.guards import Outcome, judge
+from memory_assets.domain.guards.judge import LONGEST
 from tests.domain.guards.own_pairs import DIFFERENT, SAME
 
 _MIRRORED = {"contains": "contained", "contained": "contains"}
@@ -132,3 +133,13 @@ def test_another_number_is_never_alike(text: str, x: int, y: int) -> None:
 def test_a_negation_more_is_never_alike(text: str) -> None:
     """A text and its negation never merge."""
     assert judge(text, f"not {text}").relation not in ("equal", "alike")
+
+
+def test_huge_texts_go_to_a_person() -> None:
+    """Beyond the limit only equality is looked at; the one verdict says why, and is no pass."""
+    long = "a rule about late orders, " * (LONGEST // 40)
+    found = judge(long + "first", long + "second")
+    (verdict,) = found.verdicts
+    assert (found.relation, verdict.guard, verdict.outcome) == ("unsure", "length", Outcome.UNSURE)
+    assert "too long to judge" in verdict.note
+    assert judge(long, long + " ").relation == "equal"

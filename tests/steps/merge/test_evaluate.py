@@ -119,13 +119,41 @@ def test_a_file_is_read_with_what_it_says(tmp_path: Path) -> None:
     assert (second.same, second.kind, second.text_a) == (False, "unnamed", "x")
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"a": 1, "b": "y"}', '{"a": "x"}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "[]",
+        '{"a": 1, "b": "y"}',
+        '{"a": "x"}',
+        '{"a": "x", "b": "y", "same": "false"}',
+        '{"a": "x", "b": "y", "subject_a": 7}',
+    ],
+)
 def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:
     """The error says which line of which file."""
     path = tmp_path / "pairs.jsonl"
     path.write_text('{"a": "x", "b": "y"}\n' + line + "\n", encoding="utf-8")
     with pytest.raises(UsageError, match=r"pairs\.jsonl:2"):
         read_labelled(path)
+
+
+def test_marks_and_line_ends_of_other_systems_do_not_matter(tmp_path: Path) -> None:
+    """A byte order mark, CRLF and a line separator inside a text read like a plain file."""
+    path = tmp_path / "pairs.jsonl"
+    row = '{"a": "x\u2028x", "b": "y", "same": true}\r\n'
+    path.write_bytes(b"\xef\xbb\xbf" + (row * 2).encode())
+    assert [(p.a, p.same) for p in read_labelled(path)] == [("x\u2028x", True)] * 2
+
+
+@pytest.mark.parametrize("label", [None, True, False])
+def test_one_label_alone_or_none_at_all_is_evaluated(tmp_path: Path, label: bool | None) -> None:
+    """Empty files and files of one label give the whole answer, with zeros where nothing is."""
+    rows = [] if label is None else [LabelledPair("x y", "x z", label, "k")] * 3
+    found = evaluated(rows, tmp_path).to_dict()
+    assert (found["pairs"], found["same"]) == (len(rows), 3 * bool(label))
+    assert set(found["routing"]) == {"auto", "review", "ignored"}
+    assert sum(n for route in found["routing"].values() for n in route.values()) == len(rows)
 
 
 def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
