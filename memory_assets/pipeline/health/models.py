@@ -6,9 +6,10 @@ vector is as long as declared, shows in no other way. Local ones are loaded only
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from memory_assets.domain.language import detect
 from memory_assets.domain.spaces import SEARCH_RECIPE
 from memory_assets.embedding.chain import GuardedEmbedder
 from memory_assets.embedding.hosted import HostedEmbedder
@@ -17,6 +18,12 @@ from memory_assets.pipeline.health.findings import Finding, error, info, ok, war
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.steps.index.provider_states import last_states
 
+ENGLISH_ONLY: Final = ("all-minilm", "all-mpnet", "all-distilroberta", "msmarco-", "bge-small-en")
+"""How names of models begin that serve English alone."""
+_READ: Final = 500
+"""Memories whose language is looked at: the newest ones."""
+_FOREIGN: Final = 0.1
+"""Share of Italian memories from which an English model is worth a warning."""
 _PROBE: Final = "A text to see whether the model answers."
 
 
@@ -37,6 +44,7 @@ def models(workspace: Workspace, *, deep: bool) -> Iterator[Finding]:
             yield _asked(member, name, spec, serves=serves, deep=deep)
     yield from _last_run(workspace)
     yield from _spaces(workspace)
+    yield from _languages(workspace)
 
 
 def _asked(member: GuardedEmbedder, name: str, spec: str, *, serves: bool, deep: bool) -> Finding:
@@ -101,6 +109,30 @@ def _spaces(workspace: Workspace) -> Iterator[Finding]:
                 f"the warm fallback {member.provider}:{member.model} has no index yet",
                 "memory-assets nightly",
             )
+
+
+def _languages(workspace: Workspace) -> Iterator[Finding]:
+    """Whether the model serves the language that the memories are written in."""
+    first = workspace.chain.first
+    recent = workspace.registry().active().sort("promoted_generation", descending=True).head(_READ)
+    texts = [f"{s}\n{d}" for s, d in recent.select("subject", "detail").iter_rows()]
+    found = unserved(first.model, texts)
+    if found:
+        yield warning(
+            "model-language",
+            f"{found:.0%} of the newest memories are Italian, and {first.provider}:{first.model} "
+            "serves English: searches in Italian find less",
+            "memory-assets embedding migrate --to packaged:multilingual-e5-small",
+        )
+
+
+def unserved(model: str, texts: Sequence[str]) -> float:
+    """The share of texts in Italian if the model knows English alone, and they are not a few."""
+    name = model.rpartition("/")[2].lower()
+    if not texts or not name.startswith(ENGLISH_ONLY):
+        return 0.0
+    share = sum(detect(text) == "it" for text in texts) / len(texts)
+    return share if share >= _FOREIGN else 0.0
 
 
 def _is_installed(name: str) -> bool:

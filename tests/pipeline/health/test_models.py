@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from memory_assets.pipeline.health.findings import Finding
-from memory_assets.pipeline.health.models import models
+from memory_assets.pipeline.health.models import models, unserved
 from memory_assets.pipeline.workspace import Workspace
 from tests.building import close, note, row
 from tests.embedding_server import KEY, EmbeddingServer, Reply
+from tests.merging import MergeWorld
 from tests.nights import World
 from tests.providers import FIRST, SECOND, Hosted, down
 
@@ -82,3 +83,25 @@ def test_breakers_of_the_last_run_are_shown(hosted: Hosted, servers: Servers) ->
     breaker = _named(hosted.again())["breaker"]
     assert f"{FIRST} was open" in breaker.message
     assert "provider-unavailable" in breaker.message
+
+
+def test_italian_texts_and_an_english_model_do_not_match() -> None:
+    """The share that is not served; nothing for a multilingual model, or for a stray text."""
+    italian, english = "la spesa per le visite che non sono rimborsate", "the cost of the visits"
+    assert unserved("all-MiniLM-L6-v2", [italian, english]) == 0.5
+    assert unserved("sentence-transformers/all-MiniLM-L6-v2", [italian]) == 1.0
+    assert unserved("multilingual-e5-small", [italian]) == 0.0
+    assert unserved("all-MiniLM-L6-v2", [italian, *[english] * 19]) == 0.0
+    assert unserved("all-MiniLM-L6-v2", []) == 0.0
+
+
+def test_doctor_names_the_command_that_changes_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home of Italian memories with a model that knows English alone gets a warning."""
+    world = MergeWorld(tmp_path, embedding="hashed:64")
+    world.add([("Visita", "la visita che non e rimborsata dalla cassa")])
+    monkeypatch.setattr("memory_assets.pipeline.health.models.ENGLISH_ONLY", ("64", "hashed"))
+    found = _named(world.workspace())["model-language"]
+    assert found.level == "warning"
+    assert "embedding migrate" in found.mend
