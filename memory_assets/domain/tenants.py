@@ -186,8 +186,9 @@ FIELDS: Final = (
     TenantField(
         "embedding",
         "list of models",
-        "Models that may see this tenant's texts, in the order of the failover. Empty: whatever "
-        "the installation uses. The pre-flight check stops a tenant whose list lacks it.",
+        "Models that may see this tenant's texts; it allows and does not choose: one chain, the "
+        "setting `embedding` and its fallbacks, serves all tenants. Empty: whatever the "
+        "installation uses. The pre-flight check stops a tenant whose list lacks it.",
         _chain,
         tuple,
     ),
