@@ -127,7 +127,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{bench.name:18} about {bench.minutes:g} min")
     if asked.list:
         return 0
-    whole = "a few minutes" if asked.quick else f"{sum(b.minutes for b in chosen):g} min"
+    whole = "three minutes" if asked.quick else f"{sum(b.minutes for b in chosen):g} min"
     print(f"{len(chosen)} benches, about {whole} with real vectors cached in {CACHE}", flush=True)
     CACHE.mkdir(parents=True, exist_ok=True)
     figures: list[Figure] = []
@@ -174,7 +174,8 @@ def table(figures: Sequence[Figure]) -> Iterator[str]:
     yield f"{'bench':18} {'ratio':38} {'worst':>9}  {'goal':8}"
     for f in figures:
         value = "-" if f.worst is None else f"{f.worst:g}"
-        yield f"{f.bench:18} {f.what:38} {value:>9}  {f.goal:8} {'met' if f.met else 'missed'}"
+        verdict = "not measured" if f.worst is None else "met" if f.met else "missed"
+        yield f"{f.bench:18} {f.what:38} {value:>9}  {f.goal:8} {verdict}"
 
 
 if __name__ == "__main__":
