@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from memory_assets.domain.events import EVENT_TYPES, PHASES, REUSABLE_TYPES, EventType
+from memory_assets.domain.merge_tables import MERGE_TABLES
 from memory_assets.domain.projections import INDEX_ROWS, LEDGER_ROWS, VECTORS
 from memory_assets.domain.schemas import DERIVED_TABLES, REGISTRY_TABLES, TableSpec
 
@@ -53,6 +54,11 @@ _PARTS: Final[tuple[tuple[str, str, Sequence[TableSpec]], ...]] = (
         "Derived tables",
         "Under `derived/`: worked out from the ledgers, and made again from them at any time.",
         DERIVED_TABLES,
+    ),
+    (
+        "Semantic merge",
+        "Under `merge/`: ids and figures, made again from the registry by the next plan.",
+        MERGE_TABLES,
     ),
     (
         "Registry",

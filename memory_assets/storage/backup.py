@@ -22,8 +22,18 @@ from memory_assets.storage.locks import exclusive
 LIST: Final = "backup.json"
 FORMAT: Final = 1
 _TRIES: Final = 5
-_BESIDE: Final = ("intents", "review", "access", "receipts")
-"""Append-only logs: copied after the generation, so they hold at least what it was made from."""
+_BESIDE: Final = (
+    "intents",
+    "review",
+    "access",
+    "receipts",
+    "answers",
+    "merge",
+    "tiers",
+    "preflight",
+)
+"""Logs that only grow, answers that a rebuild would have to pay for again, and small tables; copied
+after the generation, so they hold at least what it was made from."""
 _SETTINGS: Final = ("settings.toml", "tenants.toml", "allocations.jsonl")
 _SHORT_LIVED: Final = ("_transactions",)
 Progress = Callable[[int, int], None]

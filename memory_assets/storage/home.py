@@ -50,6 +50,16 @@ class Home:
         return self.root / "derived"
 
     @property
+    def merge(self) -> Path:
+        """Tables of the semantic merge, rebuilt by its next plan."""
+        return self.root / "merge"
+
+    @property
+    def merge_lock(self) -> Path:
+        """Held while the tables of the merge are worked out."""
+        return self.root / "locks" / "merge.lock"
+
+    @property
     def intents(self) -> Path:
         """What other jobs ask the next publication to do, append-only."""
         return self.root / "intents"
@@ -58,6 +68,11 @@ class Home:
     def review_decisions(self) -> Path:
         """The reviewers' verdicts, append-only."""
         return self.root / "review" / "decisions.jsonl"
+
+    @property
+    def feedback(self) -> Path:
+        """What users and agents said about memories, append-only."""
+        return self.root / "review" / "feedback.jsonl"
 
     @property
     def receipts(self) -> Path:

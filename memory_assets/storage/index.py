@@ -39,7 +39,7 @@ VECTOR_INDEX_FROM = 50_000
 """Rows with a vector from which an approximate index is built; below it search is exact."""
 
 _UNINDEXED_AT_LEAST = 200
-_FRAGMENTS_AT_MOST = 16
+_FRAGMENTS_AT_MOST = 4
 _INDEX_PARTS_MERGED = 1_000
 _BITS = 4
 """Bits per dimension in the vector index. With the usual one bit, 100,000 random vectors of

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from memory_assets.errors import PublisherBusy
 from memory_assets.storage.files import make_folder, write_errors
@@ -41,6 +42,29 @@ def exclusive(path: Path, *, purpose: str, wait: bool = False) -> Iterator[None]
         yield
     finally:
         os.close(handle)
+
+
+@contextmanager
+def locked_file(path: Path, mode: str) -> Iterator[IO[bytes]]:
+    """The file opened under a lock on itself, which whoever replaces it holds too.
+
+    A file that was replaced while this process waited for it is opened anew: what is written to
+    the old one would be lost.
+    """
+    with write_errors(path):
+        while True:
+            with path.open(mode) as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                if _is_at(path, os.fstat(file.fileno())):
+                    yield file
+                    return
+
+
+def _is_at(path: Path, opened: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(opened, path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _sign(handle: int, purpose: str) -> None:

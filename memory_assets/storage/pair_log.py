@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,7 +10,6 @@ from typing import Final
 import msgspec
 
 from memory_assets.domain.merge_review import PairReview
-from memory_assets.storage.files import write_atomically
 from memory_assets.storage.home import Home
 from memory_assets.storage.review_log import append_lines
 
@@ -55,13 +54,3 @@ def append_pair_reviews(home: Home, reviews: Sequence[PairReview]) -> None:
     """Appends the verdicts durably; all of them, or after a crash a readable prefix."""
     if reviews:
         append_lines(pair_log_path(home), [msgspec.json.encode(r) for r in reviews])
-
-
-def drop_pair_reviews(home: Home, gone: Callable[[PairReview], bool]) -> int:
-    """Count of verdicts taken out, for memories that were erased; the file is replaced whole."""
-    log = read_pair_log(home)
-    kept = [r for r in log.reviews if not gone(r)]
-    if len(kept) < len(log.reviews):
-        lines = [msgspec.json.encode(r) + b"\n" for r in kept]
-        write_atomically(pair_log_path(home), b"".join(lines))
-    return len(log.reviews) - len(kept)

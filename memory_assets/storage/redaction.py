@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -10,7 +9,8 @@ from pathlib import Path
 import orjson
 
 from memory_assets.domain.redaction import redacted_line
-from memory_assets.storage.files import write_atomically, write_errors
+from memory_assets.storage.files import write_atomically
+from memory_assets.storage.locks import locked_file
 
 
 def redact_in_place(path: Path, lines: Collection[int]) -> int:
@@ -22,8 +22,7 @@ def redact_in_place(path: Path, lines: Collection[int]) -> int:
         StoreWriteFailed: the file cannot be written.
     """
     wanted, done = set(lines), 0
-    with write_errors(path), path.open("r+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with locked_file(path, "r+b") as file:
         offset = 0
         for number, raw in enumerate(file.read().split(b"\n"), 1):
             new = redacted_line(raw) if number in wanted else raw
@@ -43,8 +42,7 @@ def drop_lines(path: Path, names: Callable[[dict[str, object]], bool]) -> int:
     Lines that are no JSON object are dropped too, since nobody can say what they hold. A file that
     holds none of either kind is not touched.
     """
-    with write_errors(path), path.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with locked_file(path, "rb") as file:
         lines = [raw for raw in file.read().split(b"\n") if raw.strip()]
         kept = [raw for raw in lines if not _goes(raw, names)]
         if len(kept) < len(lines):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Sequence
@@ -13,7 +12,8 @@ from typing import Any, Final
 import msgspec
 
 from memory_assets.domain.review import ProposalDecision, ReviewDecision
-from memory_assets.storage.files import fsync_folder, make_folder, write_errors
+from memory_assets.storage.files import fsync_folder, make_folder
+from memory_assets.storage.locks import locked_file
 
 ReviewLine = ReviewDecision | ProposalDecision
 _DECISION: Final = msgspec.json.Decoder(ReviewDecision)
@@ -113,8 +113,7 @@ def append_lines(path: Path, lines: list[bytes]) -> None:
     """
     make_folder(path.parent)
     fresh = not path.exists()
-    with write_errors(path), path.open("a+b") as out:
-        fcntl.flock(out, fcntl.LOCK_EX)
+    with locked_file(path, "a+b") as out:
         size = out.seek(0, os.SEEK_END)
         torn = False
         if size:

@@ -56,6 +56,31 @@ def test_a_restored_home_says_the_same_and_goes_on(world: World, tmp_path: Path)
     assert drift_of(other.workspace).clean
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "answers/ab/abcd.json",
+        "merge/duplicate_pairs/all.parquet",
+        "merge/duplicate_pairs.json",
+        "review/pairs.jsonl",
+        "review/feedback.jsonl",
+        "access/dt=2026-03-01/7.jsonl",
+        "tiers/publications.json",
+        "preflight/deviations.jsonl",
+    ],
+)
+def test_what_cannot_be_had_again_is_in_the_backup(name: str, world: World, tmp_path: Path) -> None:
+    """Answers that cost money, tables of the merge and every log come back byte for byte."""
+    path = world.home / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b'{"line": 1}\n')
+    back_up(world.workspace.generations, tmp_path / "copy", now=world.now)
+    other = back(world, tmp_path / "copy")
+    assert (other.home / name).read_bytes() == b'{"line": 1}\n'
+    for kept in ("review/decisions.jsonl", "allocations.jsonl"):
+        assert (other.home / kept).read_bytes() == (world.home / kept).read_bytes()
+
+
 def test_a_backup_taken_while_nights_run_is_one_generation(world: World, tmp_path: Path) -> None:
     """Whatever is published meanwhile, the copy holds one state in full."""
     (world.home / "settings.toml").write_text("keep_generations = 1\nkeep_days = 0\n")

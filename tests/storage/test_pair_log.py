@@ -9,7 +9,6 @@ from memory_assets.domain.merge_review import PairReview
 from memory_assets.storage.home import Home
 from memory_assets.storage.pair_log import (
     append_pair_reviews,
-    drop_pair_reviews,
     pair_log_path,
     read_pair_log,
 )
@@ -51,13 +50,3 @@ def test_a_torn_line_is_refused_and_swallows_nothing(tmp_path: Path) -> None:
     append_pair_reviews(home, [review("c", "d")])
     log = read_pair_log(home)
     assert (len(log.reviews), log.refused) == (2, (2,))
-
-
-def test_verdicts_on_erased_memories_go(tmp_path: Path) -> None:
-    """What names an erased memory is taken out; the rest keeps its order."""
-    home = Home(tmp_path)
-    append_pair_reviews(home, [review("a", "b"), review("c", "d"), review("b", "d")])
-    assert drop_pair_reviews(home, lambda r: "b" in r.pair) == 2
-    assert read_pair_log(home).reviews == (review("c", "d"),)
-    assert b'"b"' not in pair_log_path(home).read_bytes()
-    assert drop_pair_reviews(home, lambda r: "b" in r.pair) == 0

@@ -19,7 +19,7 @@ from memory_assets.pipeline.health.findings import Finding, error
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.settings import SETTINGS, Setting
 
-Area = Literal["environment", "settings", "model", "storage", "locks", "drift"]
+Area = Literal["environment", "settings", "model", "storage", "disk", "locks", "drift"]
 LEVELS: Final = ("error", "warning", "info", "ok")
 
 
@@ -38,6 +38,7 @@ AREAS: Final[Mapping[str, Callable[[Examination], Iterator[Finding]]]] = {
     "settings": lambda e: doctor_machine.settings(e.workspace.settings),
     "model": lambda e: doctor_models.models(e.workspace, deep=e.deep),
     "storage": lambda e: doctor_home.storage(e.workspace),
+    "disk": lambda e: doctor_home.disk(e.workspace.home),
     "locks": lambda e: doctor_home.locks(e.workspace.home),
     "drift": lambda e: doctor_home.drift(e.workspace, now=e.now),
 }

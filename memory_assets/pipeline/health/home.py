@@ -18,6 +18,7 @@ from memory_assets.steps.ledgers import ingest
 from memory_assets.steps.ledgers.decide import current_decisions
 from memory_assets.steps.promotion.extract import current_facts
 from memory_assets.steps.promotion.markers import owed_markers
+from memory_assets.storage.backup import disk_use
 from memory_assets.storage.generations import Generation
 from memory_assets.storage.home import Home
 from memory_assets.storage.index_pinned import PinnedIndex
@@ -90,6 +91,22 @@ def _index(workspace: Workspace, current: Generation) -> Iterator[Finding]:
         yield warning(
             "pending-vectors", f"{pending} memories are not searchable by vector", REINDEX
         )
+
+
+def disk(home: Home) -> Iterator[Finding]:
+    """Bytes of each part of the home, largest first; each embedding space by itself."""
+    used = disk_use(home)
+    yield info("total", _size(sum(used.values())))
+    for name, count in used.items():
+        yield info(name, _size(count))
+        if name == home.index.name:
+            for table in sorted(home.index.glob("*.lance")):
+                space = sum(p.stat().st_size for p in table.rglob("*") if p.is_file())
+                yield info(f"{name}/{table.stem}", _size(space))
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB ({count:,} bytes)"
 
 
 def locks(home: Home) -> Iterator[Finding]:

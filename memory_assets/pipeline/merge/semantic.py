@@ -265,7 +265,7 @@ class SemanticMerge:
         return table.filter(pl.col("members").list.eval(pl.element().is_in(active)).list.all())
 
     def _working(self, purpose: str) -> AbstractContextManager[None]:
-        return exclusive(self.home.root / "locks" / "merge.lock", purpose=purpose, wait=True)
+        return exclusive(self.home.merge_lock, purpose=purpose, wait=True)
 
     def _apply(self, tenant_id: str, now: datetime) -> MergeChange:
         earned = self.proposals(tenant_id).filter(pl.col("route") == "auto")

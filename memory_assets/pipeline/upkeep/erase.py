@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+import orjson
 import polars as pl
 
-from memory_assets.domain.events import LedgerEvent
+from memory_assets.domain.events import REUSABLE_TYPES, LedgerEvent
 from memory_assets.domain.intents import Remove
+from memory_assets.domain.keys import cited_memories
 from memory_assets.domain.parsing import ParsedLedger
 from memory_assets.domain.promotion import PromotionKey
 from memory_assets.domain.schemas import PROMOTION_KEY, SESSIONS, TableSpec
@@ -48,6 +51,13 @@ class Subject:
     def names(self) -> tuple[str, ...]:
         """Identifiers that must not be found anywhere afterwards."""
         return tuple(n for n in (self.client_id, self.user_id) if n)
+
+    @property
+    def names_it(self) -> re.Pattern[str] | None:
+        """Finds an identifier as a word of its own; None where memories are named."""
+        if not self.names:
+            return None
+        return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, self.names))})(?![\w-])")
 
     def speaks_of(self, event: LedgerEvent) -> bool:
         """Whether a ledger row is about the person."""
@@ -156,8 +166,15 @@ def plan_erasure(workspace: Workspace, subject: Subject) -> ErasurePlan:
     found = _Found()
     for files in _sessions(workspace, subject.tenant_id):
         refs = {seq for _, session, seq, _ in keys if session == files.session_id}
-        found.look(files, subject, refs)
+        found.look(files, subject, refs, frozenset(ids))
     keys.update(found.keys)
+    if subject.names_it is not None:  # who applied a memory is on record with the use
+        keys.update(
+            r[:-1]
+            for r in view.uses.select(*PROMOTION_KEY, "used_by").rows()
+            if subject.names_it.search(r[-1])
+        )
+    found.mentions += _own_mentions(workspace, subject, keys)
     return ErasurePlan(
         subject.tenant_id,
         ids,
@@ -231,8 +248,13 @@ class _Found:
         self.companion: list[LedgerLine] = []
         self.mentions: list[LedgerLine] = []
 
-    def look(self, files: SessionFiles, subject: Subject, refs: set[int]) -> None:
-        """Adds one session; ``refs`` are rows that are known to be concerned."""
+    def look(
+        self, files: SessionFiles, subject: Subject, refs: set[int], ids: frozenset[str]
+    ) -> None:
+        """Adds one session; ``refs`` are rows known to be concerned, ``ids`` the memories.
+
+        A row that proposes or reuses such a memory holds its words, accepted or not.
+        """
         names = {"tenant_id": files.tenant_id, "session_id": files.session_id}
         both = [
             (files.ledger, read_ledger(files.ledger, **names, origin="ledger"), self.ledger),
@@ -243,7 +265,7 @@ class _Found:
             ),
         ]
         events = [e for _, parsed, _ in both for e in parsed.events]
-        hit = refs | {e.ref for e in events if subject.speaks_of(e)}
+        hit = refs | {e.ref for e in events if subject.speaks_of(e) or _repeats(e, ids)}
         quoting = {e.ref for e in events if e.target in hit}
         for path, parsed, lines in both:
             concerned = {e.line: e.ref for e in parsed.events if e.ref in hit | quoting}
@@ -253,6 +275,50 @@ class _Found:
                     self.mentions.append(LedgerLine(str(path), number, "names it"))
                     self.keys.add((*files.key, WHOLE_SESSION, 0))
         self.keys.update((*files.key, ref, 0) for ref in hit)
+
+
+def _repeats(event: LedgerEvent, ids: frozenset[str]) -> bool:
+    if event.type == "memory_proposed":
+        return event.detail.strip() in ids
+    return event.type in REUSABLE_TYPES and not ids.isdisjoint(cited_memories(event.rationale))
+
+
+def _own_mentions(
+    workspace: Workspace, subject: Subject, keys: set[PromotionKey]
+) -> Iterator[LedgerLine]:
+    """Lines of settings and verdicts that name the person: they are people's own words.
+
+    Verdicts about what is erased go with it. Who reviews is no subject of the registry.
+    """
+    pattern, home = subject.names_it, workspace.home
+    if pattern is None:
+        return
+    for path in (home.tenants_file, home.root / "settings.toml"):
+        for number, text in enumerate(_lines(path), 1):
+            if pattern.search(text):
+                yield LedgerLine(str(path), number, "names it")
+    for number, text in enumerate(_lines(home.review_decisions), 1):
+        row = _object(text)
+        key = tuple(row.get(name, 0 if name == "fact_no" else None) for name in PROMOTION_KEY)
+        said = [v for name, v in row.items() if name not in ("reviewer", "tenant_id")]
+        mine = row.get("tenant_id", subject.tenant_id) == subject.tenant_id
+        if mine and key not in keys and any(pattern.search(str(v)) for v in said):
+            yield LedgerLine(str(home.review_decisions), number, "names it")
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8", errors="replace").split("\n")
+    except FileNotFoundError:
+        return []
+
+
+def _object(text: str) -> Mapping[str, object]:
+    try:
+        row = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return {"line": text}
+    return row if isinstance(row, dict) else {"line": text}
 
 
 def _naming(parsed: ParsedLedger, names: Sequence[str]) -> Iterator[int]:
@@ -293,17 +359,19 @@ def _by_path(lines: Sequence[LedgerLine]) -> dict[Path, set[int]]:
 
 
 def _drop_named_lines(workspace: Workspace, subject: Subject) -> None:
-    """Lines of our own logs that name the person, whatever they are about.
+    """Lines of our own logs that name the person, whatever they are about; verdicts stay."""
+    pattern, home = subject.names_it, workspace.home
+    if pattern is None:
+        return
 
-    Verdicts stay unless they are about what is erased: who reviews is no subject of the registry.
-    """
-    wanted = set(subject.names)
-    home = workspace.home
-    for folder in (home.review_decisions.parent, home.access_log) if wanted else ():
+    def names(row: Mapping[str, object]) -> bool:
+        mine = row.get("tenant_id", subject.tenant_id) == subject.tenant_id
+        return mine and any(pattern.search(str(value)) for value in row.values())
+
+    for folder in (home.review_decisions.parent, home.access_log, home.logs, home.preflight):
         for path in sorted(folder.rglob("*.jsonl")):
-            if path == home.review_decisions:
-                continue
-            drop_lines(path, lambda row: not wanted.isdisjoint(map(str, row.values())))
+            if path != home.review_decisions:
+                drop_lines(path, names)
 
 
 def _reset_watermarks(workspace: Workspace, plan: ErasurePlan) -> None:

@@ -42,7 +42,7 @@ def merge_tables(home: Home) -> DerivedTables:
 
     They have a folder of their own, since a long search must not hold up the night's tables.
     """
-    return DerivedTables(home.root / "merge")
+    return DerivedTables(home.merge)
 
 
 @dataclass(frozen=True, slots=True)

@@ -292,7 +292,7 @@ class Publisher:
     def _clean_up(self, generation: Generation) -> None:
         """Everything about removed memories that lies outside the registry and its index."""
         tombstones = RegistryView.of(Snapshot(self.store, generation)).tombstones
-        scrub(self.home, self.derived, tombstones)
+        scrub(self.home, self.derived, self.cache, tombstones)
         reached("publish.request-redacted")
 
     def _collect(self, generation: Generation) -> None:

@@ -41,6 +41,9 @@ _ATTRIBUTES: Final = {
     DETACHMENTS.name: "detachments",
 }
 
+_ALSO_NAMED: Final = {"supersessions": "superseded_by", "detachments": "detached_as"}
+"""By attribute, the second column that names a memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class RegistryView:
@@ -107,10 +110,9 @@ class RegistryView:
             for name, attribute in _ATTRIBUTES.items()
             if name != TOMBSTONES.name
         }
-        into = gone.rename({"memory_id": "superseded_by"})
-        kept["supersessions"] = kept["supersessions"].join(
-            into, on=["tenant_id", "superseded_by"], how="anti"
-        )
+        for attribute, column in _ALSO_NAMED.items():
+            into = gone.rename({"memory_id": column})
+            kept[attribute] = kept[attribute].join(into, on=["tenant_id", column], how="anti")
         return replace(self, **kept)
 
     def without_keys(self, keys: Collection[PromotionKey]) -> RegistryView:

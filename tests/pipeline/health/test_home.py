@@ -149,3 +149,13 @@ def test_a_verdict_on_something_else_is_found(world: World) -> None:
     log.write_text(text)
     found = _drift(world)["review-file"]
     assert (found.level, "line 1" in found.message) == ("warning", True)
+
+
+def test_disk_use_is_told_for_every_part_and_space(world: World) -> None:
+    """The parts add up to the total, and each embedding space is named."""
+    found = {f.name: f.message for f in doctor_home.disk(world.workspace.home)}
+    sizes = {n: int(m.split("(")[1].split()[0].replace(",", "")) for n, m in found.items()}
+    parts = {n: size for n, size in sizes.items() if n != "total" and "/" not in n}
+    assert sum(parts.values()) == sizes["total"]
+    assert {"registry", "index", "derived", "cache", "generations"} <= parts.keys()
+    assert [n for n in sizes if n.startswith("index/")] != []
