@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from memory_assets.storage.ledger_writer import LedgerWriter
 
 _HOMES = {
-    "Hit": "pipeline.search_types",
+    "Hit": "steps.search.types",
     "LedgerWriter": "storage.ledger_writer",
     "MemoryAssetsError": "errors",
     "Principal": "domain.visibility",
-    "SearchRequest": "pipeline.search_types",
-    "SearchResult": "pipeline.search_types",
+    "SearchRequest": "steps.search.types",
+    "SearchResult": "steps.search.types",
     "Workspace": "pipeline.workspace",
     "apply": "api",
     "feedback": "api",

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memory_assets.cli.acting import ActingUser, OwnClients, PersonaName, principal
 from memory_assets.cli.command import Run, Tenant, command
-from memory_assets.cli.output import View, table, text
+from memory_assets.cli.output import View, text
 from memory_assets.cli.registry import MemoryId
 from memory_assets.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.steps.search.feedback import FeedbackItem
+    from memory_assets.domain.visibility import Principal
     from memory_assets.steps.search.reuse import UseResult
 
 Session = Annotated[
@@ -100,34 +100,18 @@ def register(app: typer.Typer) -> None:
         useful: Annotated[
             str | None, typer.Option("--useful", metavar="WHY", help="It helped.")
         ] = None,
-        settle: Annotated[
-            str | None,
-            typer.Option("--settle", metavar="FEEDBACK", help="Take an item off the list."),
-        ] = None,
-        outcome: Annotated[
-            str, typer.Option("--outcome", help="With --settle: what was done about it.")
-        ] = "seen",
         by: By = "local user",
         persona: PersonaName = None,
         as_user: ActingUser = None,
         own_client: OwnClients = None,
     ) -> View:
         """Say that a memory is wrong, outdated or useful; that changes nothing by itself."""
-        from memory_assets.steps.search.feedback import (
-            feedback_items,
-            give_feedback,
-            settle_feedback,
-        )
+        from memory_assets.steps.search.feedback import give_feedback
 
         who = principal(tenant, persona, as_user, own_client)
-        searcher = run.workspace.searcher
-        if settle is not None:
-            settle_feedback(
-                searcher, who, settle, tenant_id=tenant, reviewer=by, outcome=outcome, now=run.now
-            )
         if memory is None:
-            items = feedback_items(searcher, who, tenant_id=tenant)
-            return View([i.to_dict() for i in items], lambda out: _items(out, items))
+            items = _given(run, who, tenant)
+            return View(items, lambda out: _items(out, items))
         given = {"wrong": wrong, "outdated": outdated, "useful": useful}
         said = [(kind, why) for kind, why in given.items() if why is not None]
         if len(said) != 1:
@@ -136,7 +120,7 @@ def register(app: typer.Typer) -> None:
                 remedy='add --wrong "why", --outdated "why" or --useful "why".',
             )
         item = give_feedback(
-            searcher,
+            run.workspace.searcher,
             who,
             memory,
             tenant_id=tenant,
@@ -155,16 +139,19 @@ def _told(out: Console, done: UseResult, what: str) -> None:
     out.print(text(f"{done.memory_id} {state} in {done.session_id}{row}: {done.why}"))
 
 
-def _items(out: Console, items: Sequence[FeedbackItem]) -> None:
+def _given(run: Run, who: Principal, tenant: str | None) -> list[dict[str, Any]]:
+    """What was said of memories that the principal may see, and waits for a reviewer."""
+    from memory_assets.pipeline.review.state import QueueFilter, ReviewState
+
+    wanted = QueueFilter(tenant or who.tenant, label="feedback")
+    return list(ReviewState(run.workspace, now=run.now).queue(who, wanted).items)
+
+
+def _items(out: Console, items: Sequence[Mapping[str, Any]]) -> None:
     if not items:
         out.print("No feedback waits.")
         return
-    rows = table("feedback", "memory", "kind", "why", "by", "subject")
     for item in items:
-        f = item.feedback
-        rows.add_row(
-            f.feedback_id, f.memory_id, f.kind, text(f.why), text(f.given_by), text(item.subject)
-        )
-    for column in rows.columns[:3]:
-        column.no_wrap = True
-    out.print(rows)
+        out.print(text(f"{item['item_id']}  [{item['label']}]  {item['subject']}"))
+        out.print(text(f"    {item['why']}"))
+    out.print(f"\n{len(items)} wait: memory-assets review --label feedback")

@@ -76,7 +76,7 @@ def personal_data(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     with as_failures():
         opened = workspace.open()
         memories = opened.registry().active()
-        found = personal_report(memories, opened.publish_settings.client_names)
+        found = personal_report(memories, opened.client_names)
     return dg.AssetCheckResult(
         passed=found.memories == 0,
         severity=dg.AssetCheckSeverity.WARN,

@@ -104,9 +104,14 @@ def personal_kinds(row: Mapping[str, Any], client_names: Sequence[str] = ()) -> 
     return tuple(sorted(set().union(*(_kinds_in(text, names) for text in _texts(row)))))
 
 
-@lru_cache(maxsize=200_000)
+def personal_text(row: Mapping[str, Any], client_names: Sequence[str] = ()) -> str | None:
+    """The same kinds as one text, as tables keep them; None for a row without any."""
+    return ", ".join(personal_kinds(row, client_names)) or None
+
+
+@lru_cache(maxsize=20_000)
 def _kinds_in(text: str, client_names: tuple[str, ...]) -> frozenset[str]:
-    """The kinds in one text, remembered: a night asks several times, and sessions share texts."""
+    """The kinds in one text, remembered: sessions share texts."""
     return frozenset(h.kind for h in find_personal(text, client_names))
 
 

@@ -168,6 +168,7 @@ DECISIONS: Final = TableSpec(
         Column("content_sha256", pl.String, "Hash of the content columns."),
         Column("scope", pl.String, "Privacy scope: user, client and audience."),
         Column("cites", TEXTS, "Memory ids that the rationale cites."),
+        Column("personal", pl.String, "Kinds of personal data that it holds, if any.", True),
     ),
 )
 
@@ -251,7 +252,7 @@ REVIEW_QUEUE: Final = TableSpec(
         Column(
             "label", pl.String, "new, duplicate of, refines, conflicts with or contained in mem-…."
         ),
-        Column("why", pl.String, "Of a proposal: what gave rise to it. Never content."),
+        Column("why", pl.String, "What gave rise to a proposal; of feedback, what was said."),
         Column("state", pl.String, "waiting or deferred."),
         Column("waits_since", UTC_TIME, "Time of the deciding row, or of the cause.", True),
         *_CONTENT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 
 from memory_assets.domain.allocations import Allocations
-from memory_assets.domain.candidates import SchemaNames
 from memory_assets.domain.ports import Embedder, Progress, VectorCache
 from memory_assets.domain.schemas import SESSIONS, TOMBSTONES
 from memory_assets.embedding.cache import SqliteVectorCache
@@ -19,7 +18,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.steps.index.embedding_setup import EmbeddingSetup
 from memory_assets.steps.index.provider_states import note_states
 from memory_assets.steps.index.space_set import Move
-from memory_assets.steps.ledgers.decide import DecideResult, SchemaRules, decide
+from memory_assets.steps.ledgers.decide import DecideResult, TenantRules, decide
 from memory_assets.steps.ledgers.ingest import GROUP as INGEST_GROUP
 from memory_assets.steps.ledgers.ingest import IngestResult, ingest
 from memory_assets.steps.ledgers.wakeup import Waiting, waiting_sessions
@@ -36,7 +35,7 @@ from memory_assets.steps.promotion.publish import (
     PublishSettings,
     assess_home,
 )
-from memory_assets.steps.promotion.review_filter import SessionKey, names_reader
+from memory_assets.steps.promotion.review_filter import NamesReader
 from memory_assets.steps.registry.allocations import record_allocations
 from memory_assets.steps.registry.as_of import generation_at, parse_as_of
 from memory_assets.steps.registry.neighbours import NeighbourSearch
@@ -131,9 +130,8 @@ class Workspace:
         hours = self.settings.number("idle_close_hours")
         return PublishSettings(
             is_automatic=lambda t: self.settings.tenant(t).review == "automatic",
-            client_names=lambda t: self.settings.tenant(t).client_names,
             language=lambda t: self.settings.tenant(t).language,
-            rules_for=self.schema_rules,
+            rules_for=self.tenant_rules,
             idle_close=timedelta(hours=hours) if hours else None,
             retention=Retention(
                 int(self.settings.number("keep_generations")),
@@ -141,14 +139,19 @@ class Workspace:
             ),
         )
 
-    def schema_rules(self, tenant_id: str) -> SchemaRules:
-        """What the tenant counts as a bare schema name."""
+    def tenant_rules(self, tenant_id: str) -> TenantRules:
+        """What of the tenant's settings shapes its decisions."""
         tenant = self.settings.tenant(tenant_id)
-        return SchemaRules(
+        return TenantRules(
             tenant.schema_table_patterns,
             tenant.refuse_column_names,
             user_owns=tenant.privacy_default == "user",
+            client_names=tenant.client_names,
         )
+
+    def client_names(self, tenant_id: str) -> tuple[str, ...]:
+        """The names that count as personal data of this tenant."""
+        return self.settings.tenant(tenant_id).client_names
 
     def ingest(
         self,
@@ -173,12 +176,12 @@ class Workspace:
     def decide(self) -> DecideResult:
         """The decisions table brought up to date with the events."""
         with self._deriving():
-            return decide(self.derived, rules_for=self.schema_rules)
+            return decide(self.derived, rules_for=self.tenant_rules)
 
     def extract(self, *, now: datetime) -> ExtractResult:
         """The facts brought up to date with the free-text events of finished sessions."""
         with self._deriving():
-            return extract_facts(self.home, self.derived, self.settings, self.schema_rules, now=now)
+            return extract_facts(self.home, self.derived, self.settings, self.tenant_rules, now=now)
 
     @cached_property
     def searcher(self) -> Searcher:
@@ -211,10 +214,11 @@ class Workspace:
         """Where every clarification stands."""
         return assess_home(self.home, self.derived, self.registry(), self.publish_settings, now=now)
 
-    def schema_names(self, wanted: Collection[SessionKey]) -> Mapping[SessionKey, SchemaNames]:
-        """What counts as a bare schema name in each of these sessions."""
+    @property
+    def schema_names(self) -> NamesReader:
+        """What counts as a bare schema name in each session."""
         sessions = self.derived.read(INGEST_GROUP, SESSIONS)
-        return names_reader(self.derived, sessions, self.schema_rules)(wanted)
+        return NamesReader(self.derived, sessions, self.tenant_rules)
 
     def derive_candidates(self, *, now: datetime) -> CandidatesResult:
         """The candidates table, replaced whole."""

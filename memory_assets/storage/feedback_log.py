@@ -20,14 +20,14 @@ Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class Feedback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="given"):
-    """What somebody said about a memory; an item for review until a reviewer settles it."""
+    """What somebody said about a memory; an item of the review queue."""
 
     tenant_id: Text
     memory_id: Text
     kind: FeedbackKind
     why: Text
     given_by: Text
-    given_at: datetime
+    given_at: Annotated[datetime, msgspec.Meta(tz=True)]
     content_sha256: Text
     """Hash of the content that was judged."""
 
@@ -38,25 +38,14 @@ class Feedback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return "fb-" + hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:12]
 
 
-class Settled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="settled"):
-    """A reviewer has dealt with an item; what follows from it is a decision of its own."""
-
-    feedback_id: Text
-    reviewer: Text
-    settled_at: datetime
-    outcome: Text
-
-
-Line = Feedback | Settled
-_DECODER = msgspec.json.Decoder(Line)
+_DECODER = msgspec.json.Decoder(Feedback)
 
 
 @dataclass(frozen=True, slots=True)
 class FeedbackLog:
-    """All feedback, each item once, in the order in which it came; and what was settled."""
+    """All feedback, each item once, in the order in which it came."""
 
     items: tuple[Feedback, ...]
-    settled: dict[str, Settled]
     refused: int
     """Lines that cannot be read."""
 
@@ -66,9 +55,8 @@ def read_feedback(path: Path) -> FeedbackLog:
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
-        return FeedbackLog((), {}, 0)
+        return FeedbackLog((), 0)
     items: dict[str, Feedback] = {}
-    settled: dict[str, Settled] = {}
     refused = 0
     for number, raw in enumerate(lines, 1):
         if not raw.strip():
@@ -78,14 +66,11 @@ def read_feedback(path: Path) -> FeedbackLog:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             refused += number < len(lines)
             continue
-        if isinstance(line, Feedback):
-            items.setdefault(line.feedback_id, line)
-        else:
-            settled[line.feedback_id] = line
-    return FeedbackLog(tuple(items.values()), settled, refused)
+        items.setdefault(line.feedback_id, line)
+    return FeedbackLog(tuple(items.values()), refused)
 
 
-def append_feedback(path: Path, line: Line) -> None:
+def append_feedback(path: Path, line: Feedback) -> None:
     """Appends one line durably.
 
     Raises:
@@ -104,7 +89,6 @@ def forget_feedback(path: Path, buried: set[tuple[str, str]]) -> int:
         log = read_feedback(path)
         gone = {i.feedback_id for i in log.items if (i.tenant_id, i.memory_id) in buried}
         if gone or log.refused:
-            kept: list[Line] = [i for i in log.items if i.feedback_id not in gone]
-            kept += [s for s in log.settled.values() if s.feedback_id not in gone]
+            kept = [i for i in log.items if i.feedback_id not in gone]
             write_atomically(path, b"".join(msgspec.json.encode(line) + b"\n" for line in kept))
     return len(gone)

@@ -34,7 +34,7 @@ from memory_assets.web.page import Page, item_path, own_path, page
 
 SESSIONS_PER_PAGE: Final = 25
 _FIELDS: Final = ("subject", "detail", "rationale")
-_OTHER_LABELS: Final = ("retire", "merge")
+_OTHER_LABELS: Final = ("retire", "merge", "feedback")
 
 
 @page

@@ -28,8 +28,8 @@ CONCEPT: Final = row(
 _USERS: Final = (
     "domain.candidates",
     "domain.effective",
-    "pipeline.consolidate",
-    "pipeline.publish",
+    "steps.promotion.consolidate",
+    "steps.promotion.publish",
 )
 """Modules that know the core rule by name."""
 
@@ -51,7 +51,7 @@ def open_core_rule(monkeypatch: pytest.MonkeyPatch) -> None:
 def open_preview(monkeypatch: pytest.MonkeyPatch) -> None:
     """The preview and the replay's own filter let every decision in force pass."""
     monkeypatch.setattr(boundaries, "OFFERED_TYPES", DECISION_TYPES)
-    for user in ("domain.candidates", "pipeline.decide"):
+    for user in ("domain.candidates", "steps.ledgers.decide"):
         module = importlib.import_module(f"memory_assets.{user}")
         monkeypatch.setattr(module, "refuse", lambda decision, names: None)
 

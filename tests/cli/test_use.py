@@ -45,20 +45,23 @@ def test_an_agent_may_not_apply(ready: Cli) -> None:
     assert (done.code, done.json()["error"]) == (2, "access-denied")
 
 
-def test_feedback_is_given_listed_and_settled(ready: Cli) -> None:
-    """Three steps, one command; saying two things at once is refused."""
+def test_feedback_is_given_listed_and_reviewed(ready: Cli) -> None:
+    """It stands in the review queue, from where a reviewer's verdict takes it off the list."""
     memory = _first(ready)
     clinic = ("--tenant", "clinica")
     given = ready("feedback", memory, *clinic, "--wrong", "the year is missing", "--json").json()
     assert "waits for a reviewer" in ready("feedback", memory, *clinic, "--useful", "yes").out
     listed = ready("feedback", *clinic, "--json").json()
-    assert [(i["memory_id"], i["kind"]) for i in listed] == [(memory, "wrong"), (memory, "useful")]
+    assert [(i["memory_ids"], i["label"]) for i in listed] == [
+        ([memory], "feedback: wrong"),
+        ([memory], "feedback: useful"),
+    ]
     assert "the year is missing" in ready("feedback", *clinic).out
-    settled = ready(
-        *("feedback", *clinic, "--settle", given["feedback_id"], "--outcome", "reworded"),
-        *("--by", "anna", "--json"),
-    )
-    assert [i["kind"] for i in settled.json()] == ["useful"]
+    queue = ready("review", "list", *clinic, "--label", "feedback", "--json").json()["items"]
+    assert [i["item_id"] for i in queue] == [i["item_id"] for i in listed]
+    name = f"clinica/feedback:{memory}+{given['feedback_id']}"
+    assert ready("review", "decline", name, "--reviewer", "anna").code == 0
+    assert [i["label"] for i in ready("feedback", *clinic, "--json").json()] == ["feedback: useful"]
     both = ready("feedback", memory, *clinic, "--wrong", "a", "--useful", "b", "--json")
     assert (both.code, both.json()["error"]) == (2, "usage")
     assert ready("feedback", "--tenant", "banca").out.strip() == "No feedback waits."

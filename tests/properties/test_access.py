@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
@@ -26,12 +26,14 @@ from memory_assets.errors import (
     UnknownTenantError,
 )
 from memory_assets.mcp_server import McpTools
+from memory_assets.pipeline.exchange.snapshots import export_tenant
 from memory_assets.pipeline.inspect.browse import list_memories, show_memory
+from memory_assets.pipeline.inspect.core_blocks import core_block
 from memory_assets.pipeline.inspect.history import memory_history
 from memory_assets.pipeline.inspect.summary import summarise
 from memory_assets.pipeline.review.state import QueueFilter, ReviewState
 from memory_assets.pipeline.upkeep.evaluation_run import evaluate_registry
-from memory_assets.steps.search.feedback import feedback_items, give_feedback
+from memory_assets.steps.search.feedback import give_feedback
 from memory_assets.steps.search.lookup import explain_memory, get_memory
 from memory_assets.steps.search.types import SearchRequest
 from tests.building import close, row
@@ -153,6 +155,7 @@ def _mcp(call: Callable[[McpTools, str, str], Any]) -> Read:
     return read
 
 
+TEXT_FORMATS: Final = ("jsonl", "markdown", "registry")
 PATHS: dict[str, Read] = {
     "search": _search,
     "list": lambda w, p, t, m, s: list_memories(
@@ -168,12 +171,13 @@ PATHS: dict[str, Read] = {
     "review": lambda w, p, t, m, s: (
         ReviewState(w.workspace, now=w.now).queue(p, QueueFilter(t)).items
     ),
-    "feedback": lambda w, p, t, m, s: [
-        i.to_dict() for i in feedback_items(w.workspace.searcher, p, tenant_id=t)
-    ],
     "evaluate": lambda w, p, t, m, s: evaluate_registry(
         w.workspace, now=w.now, principal=p
     ).evaluation.to_dict(),
+    "export": lambda w, p, t, m, s: [
+        export_tenant(w.workspace, p, t, form).data.decode() for form in TEXT_FORMATS
+    ],
+    "core": lambda w, p, t, m, s: core_block(w.workspace, p, t).to_dict(),
     "mcp search": _mcp(lambda tools, m, s: tools.search("concept meaning", 50, s)),
     "mcp get": _mcp(lambda tools, m, s: tools.get(m)),
     "mcp explain": _mcp(lambda tools, m, s: tools.explain(m)),

@@ -8,7 +8,6 @@ from typing import Any
 
 from memory_assets.storage.feedback_log import (
     Feedback,
-    Settled,
     append_feedback,
     forget_feedback,
     read_feedback,
@@ -30,18 +29,13 @@ def given(**changes: Any) -> Feedback:
     return Feedback(**fields | changes)
 
 
-def test_what_was_given_and_settled_is_read_back(tmp_path: Path) -> None:
-    """Items in the order in which they came, and the reviewers' answers by item."""
+def test_what_was_given_is_read_back(tmp_path: Path) -> None:
+    """Items in the order in which they came."""
     path = tmp_path / "review" / "feedback.jsonl"
-    item = given()
-    append_feedback(path, item)
-    settled = Settled(
-        feedback_id=item.feedback_id, reviewer="berta", settled_at=NOON, outcome="retired"
-    )
-    append_feedback(path, settled)
-    log = read_feedback(path)
-    assert log.items == (item,)
-    assert log.settled == {item.feedback_id: settled}
+    items = given(), given(kind="useful")
+    for item in items:
+        append_feedback(path, item)
+    assert read_feedback(path).items == items
 
 
 def test_saying_the_same_twice_is_one_item(tmp_path: Path) -> None:
@@ -70,13 +64,8 @@ def test_feedback_about_an_erased_memory_goes_with_it(tmp_path: Path) -> None:
     gone, kept = given(why="quotes the secret"), given(memory_id="mem-0002")
     for item in (gone, kept):
         append_feedback(path, item)
-    append_feedback(
-        path,
-        Settled(feedback_id=gone.feedback_id, reviewer="b", settled_at=NOON, outcome="seen"),
-    )
     assert forget_feedback(path, {("clinic", "mem-0001")}) == 1
     assert b"secret" not in path.read_bytes()
-    log = read_feedback(path)
-    assert (log.items, log.settled) == ((kept,), {})
+    assert read_feedback(path).items == (kept,)
     assert forget_feedback(path, {("clinic", "mem-0001")}) == 0
     assert forget_feedback(tmp_path / "none", set()) == 0

@@ -80,7 +80,7 @@ def plan_import(
     """
     rows = list(_rows(path))
     tables = {r["subject"] for _, r in rows if r.get("type") in TABLE_TYPES}
-    rules = workspace.schema_rules(tenant_id)
+    rules = workspace.tenant_rules(tenant_id)
     view = workspace.registry().of_tenant(tenant_id)
     held = dict(view.memories.select("memory_id", "content_sha256").rows())
     own = view.memories.filter(pl.col("origin") != "imported").height

@@ -102,7 +102,7 @@ def plan_snapshot(
     view = workspace.registry().of_tenant(tenant_id)
     held = set(view.memories["memory_id"])
     gone = set(view.tombstones["memory_id"].drop_nulls())
-    names = SchemaNames(workspace.schema_rules(tenant_id).patterns)
+    names = SchemaNames(workspace.tenant_rules(tenant_id).patterns)
     records, tiers, problems = [], [], []
     known = buried = 0
     seen: set[str] = set()

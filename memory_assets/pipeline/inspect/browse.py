@@ -80,7 +80,7 @@ def readable(
         UnknownTenantError, AccessDenied: see ``visibility.rule_for``.
     """
     allowed = view.status().filter(rule_for(principal, tenant_id, path).expr())
-    names = SchemaNames(workspace.schema_rules(tenant_id).patterns)
+    names = SchemaNames(workspace.tenant_rules(tenant_id).patterns)
     why = [
         listing_refusal(kind, subject, names)
         for kind, subject in allowed.select("type", "subject").iter_rows()

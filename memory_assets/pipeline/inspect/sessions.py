@@ -16,7 +16,7 @@ from memory_assets.domain.parsing import ParsedLedger
 from memory_assets.errors import UnknownSessionError, UnknownTenantError
 from memory_assets.pipeline.inspect.session_view import session_line
 from memory_assets.pipeline.workspace import Workspace
-from memory_assets.steps.ledgers.decide import SchemaRules
+from memory_assets.steps.ledgers.decide import TenantRules
 from memory_assets.storage.ledgers import SessionFiles, read_ledger, scan_ledgers
 
 
@@ -27,7 +27,7 @@ class SessionReading:
     files: SessionFiles
     ledger: ParsedLedger
     companion: ParsedLedger
-    rules: SchemaRules
+    rules: TenantRules
 
     @cached_property
     def session(self) -> EffectiveSession:
@@ -122,7 +122,7 @@ def read_session(workspace: Workspace, files: SessionFiles) -> SessionReading:
         files,
         read_ledger(files.ledger, **names, origin="ledger"),
         read_ledger(files.companion, **names, origin="companion"),
-        workspace.schema_rules(files.tenant_id),
+        workspace.tenant_rules(files.tenant_id),
     )
 
 

@@ -24,6 +24,7 @@ from memory_assets.steps.promotion.consolidate import Assessment
 from memory_assets.steps.promotion.extraction import rehearse_facts
 from memory_assets.steps.promotion.planning import Plan, plan_generation
 from memory_assets.steps.promotion.publish import assess_home
+from memory_assets.steps.registry.access import new_uses
 from memory_assets.storage.intents import read_intents
 from memory_assets.storage.parts import DerivedTables
 
@@ -125,14 +126,15 @@ def rehearse(
             is_known_tenant=workspace.settings.is_known,
             progress=told,
         )
-        decided = decide(derived, rules_for=workspace.schema_rules)
-        rehearse_facts(workspace.home, derived, workspace.settings, workspace.schema_rules, now=now)
+        decided = decide(derived, rules_for=workspace.tenant_rules)
+        rehearse_facts(workspace.home, derived, workspace.settings, workspace.tenant_rules, now=now)
         current, _ = workspace.generations.current()
         registry = workspace.registry()
         settings = workspace.publish_settings
         assessment = assess_home(workspace.home, derived, registry, settings, now=now)
         intents = read_intents(workspace.home).after(current.intents_through)
-        plan = plan_generation(current, registry, assessment.accepted, intents)
+        uses = new_uses(workspace.home.access_log, registry, generation=current.number + 1, now=now)
+        plan = plan_generation(current, registry, assessment.accepted, intents, uses)
         return DryRunReport(
             ingest=read,
             decide=decided,

@@ -27,6 +27,6 @@ def unpublished_verdicts(workspace: Workspace, *, now: datetime) -> list[str]:
     proposals = [
         f"{proposal.tenant_id}/{proposal.proposal_id}"
         for proposal, verdict in workspace.proposals(now=now).proposals
-        if verdict is not None and verdict.verdict == "accept"
+        if verdict is not None and verdict.verdict == "accept" and proposal.acts
     ]
     return sorted({item_id(*key) for key in keys} | set(proposals))

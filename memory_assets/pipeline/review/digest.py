@@ -141,7 +141,7 @@ def _published_since(state: ReviewState, start: datetime) -> list[int]:
 
 def _readable(state: ReviewState, rule: Rule, tenant_id: str) -> pl.DataFrame:
     rows = state.registry.status().filter((pl.col("tenant_id") == tenant_id) & rule.expr())
-    names = SchemaNames(state.workspace.schema_rules(tenant_id).patterns)
+    names = SchemaNames(state.workspace.tenant_rules(tenant_id).patterns)
     kept = [
         listing_refusal(kind, subject, names) is None
         for kind, subject in rows.select("type", "subject").iter_rows()

@@ -70,7 +70,7 @@ def add_by_hand(
     tenant = _tenant(workspace, tenant_id)
     if not subject.strip() or not detail.strip():
         raise UsageError("A memory needs a subject and a detail.", remedy="give both.")
-    names = SchemaNames(workspace.schema_rules(tenant).patterns)
+    names = SchemaNames(workspace.tenant_rules(tenant).patterns)
     why = review_refusal("concept_clarified", subject, names)
     if why is not None:
         raise UsageError(

@@ -47,7 +47,7 @@ class QueueFilter:
     tenant_id: str
     session_id: str | None = None
     label: str | None = None
-    """How the label begins: new, duplicate, refines, conflicts, contained, retire …"""
+    """How the label begins: new, duplicate, refines, conflicts, contained, retire, feedback …"""
     state: str = "pending"
     older_than: timedelta | None = None
 
@@ -216,6 +216,7 @@ class ReviewState:
                 "audience": row["audience"],
                 "memory_ids": [],
                 "why": "",
+                "acts": True,
                 "cites": list(row["cites"]),
                 "fail_closed": bool(row["fail_closed"]),
                 "content_sha256": row["content_sha256"],
@@ -284,6 +285,7 @@ class ReviewState:
                 "audience": memory["audience"],
                 "memory_ids": list(proposal.memory_ids),
                 "why": proposal.why,
+                "acts": proposal.acts,
                 "cites": [],
                 "fail_closed": False,
                 "content_sha256": proposal.content_sha256,

@@ -170,7 +170,7 @@ def _records(workspace: Workspace, view: RegistryView) -> Iterator[LegacyRecord]
     for row in rows.iter_rows(named=True):
         tenant = row["tenant_id"]
         own = {row["subject"]} if (tenant, row["subject"]) in named else set()
-        patterns = workspace.schema_rules(tenant).patterns
+        patterns = workspace.tenant_rules(tenant).patterns
         names = SchemaNames(patterns, frozenset(row["tables"]) | own)
         why = listing_refusal(row["type"], row["subject"], names)
         if why is not None:
@@ -197,6 +197,6 @@ def _in_indexes(workspace: Workspace, current: Generation) -> tuple[int, int]:
 
 
 def _is_legacy(workspace: Workspace, row: Mapping[str, Any]) -> bool:
-    patterns = workspace.schema_rules(row["tenant_id"]).patterns
+    patterns = workspace.tenant_rules(row["tenant_id"]).patterns
     names = SchemaNames(patterns, frozenset(row["tables"] or ()))
     return listing_refusal(row["type"], row["subject"], names) is not None

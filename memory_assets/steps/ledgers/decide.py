@@ -22,6 +22,7 @@ from memory_assets.domain.candidates import (
 from memory_assets.domain.effective import DecisionState, EffectiveSession, effective_decisions
 from memory_assets.domain.events import LedgerEvent, RawRow
 from memory_assets.domain.keys import cited_memories, content_sha256, duplicate_key
+from memory_assets.domain.personal import personal_text
 from memory_assets.domain.schemas import DECIDED, DECISIONS, EVENTS, SESSIONS
 from memory_assets.steps.ledgers import ingest
 from memory_assets.steps.tables.compaction import compacted
@@ -30,18 +31,20 @@ from memory_assets.storage.parts import DerivedTables
 
 GROUP: Final = "effective_decisions"
 _READING: Final = ["tenant_id", "session_id", "ingest_no"]
-RULES_VERSION: Final = "1"
-"""Raised when the rules of replay or refusal change, so that all sessions are judged anew."""
+RULES_VERSION: Final = "2"
+"""Raised when the rules of replay, refusal or personal data change: all is judged anew."""
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaRules:
-    """What a tenant counts as a bare schema name."""
+class TenantRules:
+    """What of a tenant's settings shapes its decisions; a change has all worked out anew."""
 
     patterns: tuple[str, ...] = DEFAULT_SCHEMA_PATTERNS
     with_columns: bool = False
     user_owns: bool = False
     """A row that names a user and no audience belongs to that user alone."""
+    client_names: tuple[str, ...] = ()
+    """Names that count as personal data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class DecideResult:
 
 
 def decide(
-    derived: DerivedTables, *, rules_for: Callable[[str], SchemaRules] = lambda _: SchemaRules()
+    derived: DerivedTables, *, rules_for: Callable[[str], TenantRules] = lambda _: TenantRules()
 ) -> DecideResult:
     """The decisions table brought up to date: sessions with new events are replayed whole."""
     sessions = derived.read(ingest.GROUP, SESSIONS)
@@ -153,23 +156,23 @@ def _event(r: tuple[Any, ...]) -> LedgerEvent:
 
 
 def _rows(
-    replayed: tuple[str, str, int, EffectiveSession], rules_for: Callable[[str], SchemaRules]
+    replayed: tuple[str, str, int, EffectiveSession], rules_for: Callable[[str], TenantRules]
 ) -> Iterator[tuple[object, ...]]:
     tenant, _, ingest_no, session = replayed
     rules = rules_for(tenant)
     names = session_schema_names(session, patterns=rules.patterns, with_columns=rules.with_columns)
     for decision in session.decisions:
-        yield _row(decision, names, ingest_no, user_owns=rules.user_owns)
+        yield _row(decision, names, ingest_no, rules)
 
 
 def _row(
-    decision: DecisionState, names: SchemaNames, ingest_no: int, *, user_owns: bool
+    decision: DecisionState, names: SchemaNames, ingest_no: int, rules: TenantRules
 ) -> tuple[object, ...]:
     e = decision.event
     row = e.row
     why = refuse(decision, names)
     user, client, audience = row.user_id or None, row.client_id or None, row.audience or None
-    if audience is None and user is not None and user_owns:
+    if audience is None and user is not None and rules.user_owns:
         audience = "user"
     reusable = why is None
     return (
@@ -203,7 +206,19 @@ def _row(
         content_hash(e) if reusable else "",
         scope_text(scope_of(user, client, audience)),
         cited_memories(e.rationale) if reusable else (),
+        personal_text(_published(e), rules.client_names) if reusable else None,
     )
+
+
+def _published(e: LedgerEvent) -> dict[str, Any]:
+    return {
+        "subject": e.subject,
+        "detail": e.detail,
+        "rationale": e.rationale,
+        "question_context": e.question_context,
+        "concepts": e.concepts,
+        "metadata": e.metadata,
+    }
 
 
 def content_hash(e: LedgerEvent) -> str:
@@ -219,9 +234,9 @@ def content_hash(e: LedgerEvent) -> str:
     )
 
 
-def _rules_hash(tenants: Iterable[str], rules_for: Callable[[str], SchemaRules]) -> str:
+def _rules_hash(tenants: Iterable[str], rules_for: Callable[[str], TenantRules]) -> str:
     # Tenants with the usual rules do not count: a new one must not make all the others be redone.
-    usual = SchemaRules()
+    usual = TenantRules()
     special = {t: astuple(rules_for(t)) for t in tenants if rules_for(t) != usual}
     used = [RULES_VERSION, astuple(usual), sorted(special.items())]
     return hashlib.sha256(msgspec.json.encode(used)).hexdigest()[:16]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from memory_assets.steps.merge.queue import MERGE_KINDS
+from memory_assets.steps.review.feedback import FEEDBACK
 from memory_assets.steps.review.proposals import RETIREMENT, Kind
 
-KINDS: Final[tuple[Kind, ...]] = (RETIREMENT, *MERGE_KINDS)
+KINDS: Final[tuple[Kind, ...]] = (RETIREMENT, FEEDBACK, *MERGE_KINDS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
@@ -17,7 +17,7 @@ from memory_assets.domain.promotion import Accepted, Evidence
 from memory_assets.domain.schemas import NEAR_DUPLICATES, PROMOTION_KEY
 from memory_assets.steps.promotion.personal import hold_personal
 from memory_assets.steps.promotion.review_apply import Overridden, apply_reviews
-from memory_assets.steps.promotion.review_filter import NamesOf, hold_back, no_names
+from memory_assets.steps.promotion.review_filter import USUAL_NAMES, NamesOf, hold_back
 from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage.review_log import RefusedDecision, ReviewLog
 
@@ -73,8 +73,7 @@ def assess(
     now: datetime,
     is_automatic: Callable[[str], bool],
     idle_close: timedelta | None = None,
-    names_of: NamesOf = no_names,
-    client_names: Callable[[str], Sequence[str]] = lambda _: (),
+    names_of: NamesOf = USUAL_NAMES,
     near: pl.DataFrame | None = None,
 ) -> Assessment:
     """The route of every clarification, from tables alone: no event is remembered between runs.
@@ -90,7 +89,7 @@ def assess(
     applied = apply_reviews(rows, reviews, registry, now=now, names_of=names_of)
     rows = rows.join(applied.verdicts, on=PROMOTION_KEY, how="left")
     rows = rows.with_columns(_automatic(rows, is_automatic))
-    routes = hold_personal(hold_back(_routed(rows), names_of), client_names)
+    routes = hold_personal(hold_back(_routed(rows), names_of))
     routes = _with_near(routes, NEAR_DUPLICATES.empty() if near is None else near).sort(
         *_SESSION, pl.col("decision_seq") < 0, pl.col("decision_seq").abs(), "fact_no"
     )

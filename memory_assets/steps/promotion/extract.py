@@ -22,6 +22,7 @@ from memory_assets.domain.extraction import (
     verbatim,
 )
 from memory_assets.domain.keys import cited_memories, content_sha256, duplicate_key
+from memory_assets.domain.personal import personal_text
 from memory_assets.domain.schemas import (
     DECISIONS,
     EXTRACTED,
@@ -33,9 +34,9 @@ from memory_assets.domain.schemas import (
 from memory_assets.domain.tenants import VERBATIM
 from memory_assets.errors import EmbeddingError
 from memory_assets.steps.ledgers import ingest
-from memory_assets.steps.ledgers.decide import SchemaRules, current_decisions
+from memory_assets.steps.ledgers.decide import TenantRules, current_decisions
 from memory_assets.steps.promotion.consolidate import is_finished
-from memory_assets.steps.promotion.review_filter import names_reader
+from memory_assets.steps.promotion.review_filter import NamesReader
 from memory_assets.steps.tables.compaction import compacted
 from memory_assets.steps.tables.frames import frame_of
 from memory_assets.storage.answers import AnswerStore
@@ -43,7 +44,7 @@ from memory_assets.storage.parts import DerivedTables
 
 GROUP: Final = "extracted_facts"
 EVENT_TYPE: Final = "memory_event"
-RULES_VERSION: Final = "1"
+RULES_VERSION: Final = "2"
 """Raised when the rules of extraction change, so that all sessions are looked at anew."""
 _READING: Final = ["tenant_id", "session_id", "ingest_no"]
 _FACT: Final = "concept_clarified"
@@ -57,7 +58,7 @@ class ExtractRules:
     """What extraction has to know of the settings."""
 
     extractor: Callable[[str], str] = lambda _: VERBATIM
-    rules_for: Callable[[str], SchemaRules] = lambda _: SchemaRules()
+    rules_for: Callable[[str], TenantRules] = lambda _: TenantRules()
     idle_close: timedelta | None = None
 
 
@@ -131,7 +132,7 @@ def extract(
     todo = events.join(finished, on=_READING, how="semi").join(done, on=_READING, how="anti")
     work = _Work(answers, ask)
     if todo.height or not same:
-        names = names_reader(derived, sessions, rules.rules_for)
+        names = NamesReader(derived, sessions, rules.rules_for)
         _look(todo, names(set(todo.select(_READING[:2]).unique().rows())), rules, work)
         _commit(derived, head, todo, done, work, sessions, stamp)
     facts = current_facts(derived, sessions, ["fact_no"]).height
@@ -189,9 +190,9 @@ def _look(
         session = (row["tenant_id"], row["session_id"])
         extractor = rules.extractor(row["tenant_id"])
         for number, fact in enumerate(_facts(row, extractor, work), 1):
-            work.facts.append(
-                _fact_row(row, number, fact, extractor, names.get(session) or SchemaNames())
-            )
+            known = names.get(session) or SchemaNames()
+            clients = rules.rules_for(row["tenant_id"]).client_names
+            work.facts.append(_fact_row(row, number, fact, extractor, known, clients))
 
 
 def _facts(row: Row, extractor: str, work: _Work) -> Sequence[Fact]:
@@ -233,7 +234,12 @@ def _asked(row: Row, model: str, key: str, extractor: str, work: _Work) -> str |
 
 
 def _fact_row(
-    row: Row, number: int, fact: Fact, extractor: str, names: SchemaNames
+    row: Row,
+    number: int,
+    fact: Fact,
+    extractor: str,
+    names: SchemaNames,
+    client_names: Sequence[str],
 ) -> tuple[object, ...]:
     """All but subject and detail come from the event's own row, whatever the text or model says."""
     why = _refusal(row, fact, names)
@@ -264,6 +270,7 @@ def _fact_row(
         "span_end": fact.end,
         "extractor": version,
     }
+    made["personal"] = personal_text(made, client_names) if reusable else None
     return tuple(made[name] for name in FACTS.names())
 
 
@@ -322,7 +329,7 @@ def _commit(
 
 def _stamp(tenants: Sequence[str], rules: ExtractRules) -> str:
     """Changes when an extractor, its version or a tenant's schema names do."""
-    usual = (extractor_version(VERBATIM), astuple(SchemaRules()))
+    usual = (extractor_version(VERBATIM), astuple(TenantRules()))
     each = {
         t: (extractor_version(rules.extractor(t)), astuple(rules.rules_for(t))) for t in tenants
     }

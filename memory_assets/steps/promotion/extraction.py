@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from memory_assets.domain.extraction import ANSWER_SCHEMA, INSTRUCTIONS
 from memory_assets.embedding.chat import ChatModel, Question
 from memory_assets.settings import Settings
-from memory_assets.steps.ledgers.decide import SchemaRules
+from memory_assets.steps.ledgers.decide import TenantRules
 from memory_assets.steps.promotion.extract import ExtractResult, ExtractRules, extract
 from memory_assets.storage.answers import AnswerStore
 from memory_assets.storage.home import Home
 from memory_assets.storage.parts import DerivedTables
 
-RulesFor = Callable[[str], SchemaRules]
+RulesFor = Callable[[str], TenantRules]
 
 
 class ChatModels:

@@ -10,11 +10,9 @@ from typing import Any, Final
 import polars as pl
 
 from memory_assets.domain.personal import CHECKED_COLUMNS, personal_kinds
-from memory_assets.domain.schemas import PROMOTION_KEY
 
 ClientNames = Callable[[str], Sequence[str]]
 """Tenant → the names of its clients, from the settings."""
-_ROUTES: Final = ("accepted", "automatic", "review", "deferred")
 _EXAMPLES: Final = 5
 
 
@@ -39,20 +37,16 @@ class PersonalReport:
         }
 
 
-def hold_personal(routes: pl.DataFrame, client_names: ClientNames) -> pl.DataFrame:
-    """The routes with ``personal``, the kinds found in each row that would be offered or published.
+def hold_personal(routes: pl.DataFrame) -> pl.DataFrame:
+    """The routes with what holds ``personal`` data held for a reviewer.
 
-    Whatever the policy or a marker says, such a row waits for a reviewer; a reviewer's own accept,
-    given with the row in view, stands.
+    Whatever the policy or a marker says, such a row waits; a reviewer's own accept, given with the
+    row in view, stands.
     """
-    rows = routes.filter(pl.col("route").is_in(_ROUTES))
-    found = _kinds(rows, client_names)
-    schema = pl.Schema({**{k: routes.schema[k] for k in PROMOTION_KEY}, "personal": pl.String()})
-    hits = pl.DataFrame(found, schema=schema, orient="row")
     by_itself = (pl.col("route") == "automatic") | (
         (pl.col("route") == "accepted") & pl.col("review_verdict").is_null()
     )
-    return routes.join(hits, on=PROMOTION_KEY, how="left", maintain_order="left").with_columns(
+    return routes.with_columns(
         pl.when(by_itself & pl.col("personal").is_not_null())
         .then(pl.lit("review"))
         .otherwise("route")
@@ -77,13 +71,3 @@ def personal_report(memories: pl.DataFrame, client_names: ClientNames) -> Person
     return PersonalReport(
         memories.height, dict(sorted(counted.items())), len(keys), tuple(sorted(keys)[:_EXAMPLES])
     )
-
-
-def _kinds(rows: pl.DataFrame, client_names: ClientNames) -> list[tuple[Any, ...]]:
-    names = {t: client_names(t) for t in rows["tenant_id"].unique().to_list()}
-    found = []
-    for row in rows.select(*PROMOTION_KEY, *CHECKED_COLUMNS).iter_rows(named=True):
-        kinds = personal_kinds(row, names[row["tenant_id"]])
-        if kinds:
-            found.append((*(row[k] for k in PROMOTION_KEY), ", ".join(kinds)))
-    return found

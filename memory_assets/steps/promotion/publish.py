@@ -28,7 +28,7 @@ from memory_assets.domain.events import REUSABLE_TYPES
 from memory_assets.domain.intents import RefusedIntent
 from memory_assets.domain.ports import Progress, VectorCache
 from memory_assets.domain.promotion import Accepted
-from memory_assets.domain.schemas import REGISTRY_TABLES, SESSIONS
+from memory_assets.domain.schemas import REGISTRY_TABLES, SESSIONS, TOMBSTONES
 from memory_assets.embedding.chain import ProviderChain, ProviderState
 from memory_assets.embedding.through_cache import EmbedStats
 from memory_assets.errors import ChecksFailed
@@ -36,11 +36,11 @@ from memory_assets.steps.index.rows import IndexRows
 from memory_assets.steps.index.space_set import Move, Opener, SpaceSet
 from memory_assets.steps.index.stage import IndexStage
 from memory_assets.steps.ledgers import ingest
-from memory_assets.steps.ledgers.decide import SchemaRules, current_decisions
+from memory_assets.steps.ledgers.decide import TenantRules, current_decisions
 from memory_assets.steps.promotion.consolidate import Assessment, assess
 from memory_assets.steps.promotion.extract import current_facts
 from memory_assets.steps.promotion.planning import Plan, plan_generation
-from memory_assets.steps.promotion.review_filter import names_reader
+from memory_assets.steps.promotion.review_filter import NamesReader
 from memory_assets.steps.promotion.settle import near_duplicates
 from memory_assets.steps.registry.access import new_uses
 from memory_assets.steps.registry.removal import forget_texts, scrub
@@ -72,10 +72,9 @@ class PublishSettings:
     """What publication has to know of the settings."""
 
     is_automatic: Callable[[str], bool] = lambda _: False
-    client_names: Callable[[str], Sequence[str]] = lambda _: ()
     language: Callable[[str], str] = lambda _: "it"
     idle_close: timedelta | None = None
-    rules_for: Callable[[str], SchemaRules] = lambda _: SchemaRules()
+    rules_for: Callable[[str], TenantRules] = lambda _: TenantRules()
     retention: Retention = field(default_factory=Retention)
 
 
@@ -242,7 +241,7 @@ class Publisher:
 
     def _recover(self, current: Generation) -> Recovery:
         recovery = recover(self.store, current)
-        if current.number and current.floor == current.number:
+        if current.floor == current.number and current.tables.get(TOMBSTONES.name):
             # The newest generation removed something: a crash may have cut its clean-up short.
             self._clean_up(current)
             self._collect(current)
@@ -447,7 +446,6 @@ def assess_home(
         now=now,
         is_automatic=settings.is_automatic,
         idle_close=settings.idle_close,
-        names_of=names_reader(derived, sessions, settings.rules_for),
-        client_names=settings.client_names,
+        names_of=NamesReader(derived, sessions, settings.rules_for),
         near=near_duplicates(derived) if settled else None,
     )

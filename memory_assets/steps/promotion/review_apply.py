@@ -19,7 +19,7 @@ from memory_assets.domain.review import (
     refusal,
 )
 from memory_assets.domain.schemas import PROMOTION_KEY
-from memory_assets.steps.promotion.review_filter import NamesOf, no_names
+from memory_assets.steps.promotion.review_filter import USUAL_NAMES, NamesOf
 from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage.review_log import RefusedDecision, ReviewLog
 
@@ -68,7 +68,7 @@ def apply_reviews(
     registry: RegistryView,
     *,
     now: datetime,
-    names_of: NamesOf = no_names,
+    names_of: NamesOf = USUAL_NAMES,
 ) -> Applied:
     """The verdict in force on each item, from the lines of the review file.
 

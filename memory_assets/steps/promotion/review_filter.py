@@ -9,36 +9,87 @@ import polars as pl
 
 from memory_assets.domain.candidates import SchemaNames
 from memory_assets.domain.events import COLUMN_TYPES, TABLE_TYPES
-from memory_assets.domain.review import review_refusal
+from memory_assets.domain.review import REVIEWABLE_TYPES, review_refusal
 from memory_assets.domain.schemas import PROMOTION_KEY
-from memory_assets.steps.ledgers.decide import SchemaRules, current_decisions
+from memory_assets.steps.ledgers.decide import TenantRules, current_decisions
 from memory_assets.storage.parts import DerivedTables
 
 SessionKey = tuple[str, str]
-NamesOf = Callable[[Collection[SessionKey]], Mapping[SessionKey, SchemaNames]]
-"""For sessions, what counts as a bare schema name in each."""
 _SESSION: Final = ["tenant_id", "session_id"]
+_NAMING: Final = [*_SESSION, "type", "subject", "tables"]
 
 
-def no_names(sessions: Collection[SessionKey]) -> Mapping[SessionKey, SchemaNames]:
-    """The usual patterns for every session; the sessions' own tables are not known."""
-    return dict.fromkeys(sessions, SchemaNames())
+class NamesOf:
+    """For sessions, what counts as a bare schema name in each: here the usual patterns alone.
+
+    A reader of tables knows more; see ``NamesReader``.
+    """
+
+    def __call__(self, wanted: Collection[SessionKey]) -> Mapping[SessionKey, SchemaNames]:
+        """The schema names of these sessions."""
+        return dict.fromkeys(wanted, SchemaNames())
+
+    def suspects(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows (session and subject) that could be refused for their name, and maybe others.
+
+        It saves asking about each session in turn: nearly all subjects are no name of anything.
+        """
+        return rows
 
 
-def names_reader(
-    derived: DerivedTables, sessions: pl.DataFrame, rules_for: Callable[[str], SchemaRules]
-) -> NamesOf:
-    """Reads the schema names of sessions from the decisions table, for those that are asked for."""
+USUAL_NAMES: Final = NamesOf()
 
-    def names_of(wanted: Collection[SessionKey]) -> Mapping[SessionKey, SchemaNames]:
+
+class NamesReader(NamesOf):
+    """Reads the schema names of sessions from the decisions table."""
+
+    def __init__(
+        self,
+        derived: DerivedTables,
+        sessions: pl.DataFrame,
+        rules_for: Callable[[str], TenantRules],
+    ) -> None:
+        self._derived = derived
+        self._sessions = sessions
+        self._rules_for = rules_for
+
+    def __call__(self, wanted: Collection[SessionKey]) -> Mapping[SessionKey, SchemaNames]:
+        """The schema names of these sessions."""
         if not wanted:
             return {}
-        columns = ["tenant_id", "session_id", "type", "subject", "tables"]
         meant = pl.col("session_id").is_in(sorted({session for _, session in wanted}))
-        found = current_decisions(derived, sessions, columns, meant)
-        return names_from(found, rules_for)
+        found = current_decisions(self._derived, self._sessions, _NAMING, meant)
+        return names_from(found, self._rules_for)
 
-    return names_of
+    def suspects(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows whose subject has the shape of a name, or is one that their session names."""
+        naming = current_decisions(self._derived, self._sessions, _NAMING)
+        named = pl.concat(
+            [
+                naming.select(*_SESSION, pl.col("tables").alias("name")).explode("name"),
+                naming.filter(pl.col("type").is_in(sorted(TABLE_TYPES | COLUMN_TYPES))).select(
+                    *_SESSION, pl.col("subject").alias("name")
+                ),
+            ]
+        ).drop_nulls("name")
+        shaped = [
+            SchemaNames(self._rules_for(tenant).patterns).refusal(subject) is not None
+            for tenant, subject in rows.select("tenant_id", "subject").iter_rows()
+        ]
+        asked = _stripped(rows, "subject").drop("found")
+        is_named = asked.join(
+            _stripped(named, "name").unique(),
+            on=[*_SESSION, "name"],
+            how="left",
+            maintain_order="left",
+        )["found"].fill_null(False)
+        return rows.filter(pl.Series(shaped, dtype=pl.Boolean) | is_named)
+
+
+def _stripped(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Sessions and names, stripped as the rule strips them, with a column ``found``."""
+    names = pl.Series("name", [name.strip() for name in frame[column].to_list()], dtype=pl.String)
+    return frame.select(_SESSION).with_columns(names, pl.lit(True).alias("found"))
 
 
 def hold_back(routes: pl.DataFrame, names_of: NamesOf) -> pl.DataFrame:
@@ -49,6 +100,8 @@ def hold_back(routes: pl.DataFrame, names_of: NamesOf) -> pl.DataFrame:
     """
     passing = pl.col("route").is_in(["accepted", "automatic", "review", "deferred"])
     rows = routes.filter(passing).select(*PROMOTION_KEY, "type", "subject")
+    reusable = pl.col("type").is_in(sorted(REVIEWABLE_TYPES))
+    rows = pl.concat([rows.filter(~reusable), names_of.suspects(rows.filter(reusable))])
     names = names_of(set(rows.select(_SESSION).unique().rows()))
     stopped = []
     for *key, kind, subject in rows.iter_rows():
@@ -78,7 +131,7 @@ def hold_back(routes: pl.DataFrame, names_of: NamesOf) -> pl.DataFrame:
 
 
 def names_from(
-    decisions: pl.DataFrame, rules_for: Callable[[str], SchemaRules]
+    decisions: pl.DataFrame, rules_for: Callable[[str], TenantRules]
 ) -> dict[SessionKey, SchemaNames]:
     """What counts as a bare schema name in each session of a frame of its decisions.
 
@@ -96,7 +149,7 @@ def names_from(
         rows = chosen if place else pl.concat([named, chosen])
         for tenant, session, name in rows.drop_nulls("name").unique().rows():
             found[tenant, session][place].add(name.strip())
-    rules = {tenant: rules_for(tenant) for tenant, _ in found}
+    rules = {tenant: rules_for(tenant) for tenant in {tenant for tenant, _ in found}}
     return {
         key: SchemaNames(
             rules[key[0]].patterns,

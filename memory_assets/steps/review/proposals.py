@@ -49,11 +49,16 @@ class Proposal:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     content_sha256: str = ""
     """Hash of what the reviewer sees: a verdict on another state is refused."""
+    part: str = ""
+    """Tells it from others of its kind about the same memories."""
+    acts: bool = True
+    """Whether accepting it changes a memory; otherwise it is only taken note of."""
 
     @property
     def proposal_id(self) -> str:
         """The id below its tenant: ``retire:mem-0003``."""
-        return f"{self.kind}:{'+'.join(self.memory_ids)}"
+        parts = (*self.memory_ids, self.part) if self.part else self.memory_ids
+        return f"{self.kind}:{'+'.join(parts)}"
 
     @property
     def key(self) -> tuple[str, str]:
@@ -155,8 +160,8 @@ def settle_proposals(
         if verdict.verdict == "accept":
             wanted += effects[proposal.kind].intents(proposal, verdict)
     pending = {_target(r.intent) for r in read_intents(state.home).after(through)}
-    fresh = [intent for intent in wanted if _target(intent) not in pending]
-    return len(append_intents(state.home, fresh, after=through))
+    fresh = {_target(i): i for i in reversed(wanted) if _target(i) not in pending}
+    return len(append_intents(state.home, [*reversed(fresh.values())], after=through))
 
 
 def _target(intent: Intent) -> tuple[Any, ...]:

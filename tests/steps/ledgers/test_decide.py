@@ -11,11 +11,11 @@ import pytest
 from memory_assets.domain.schemas import DECISIONS, SESSIONS
 from memory_assets.steps.ledgers import decide as deciding
 from memory_assets.steps.ledgers import ingest as reading
-from memory_assets.steps.ledgers.decide import DecideResult, SchemaRules, current_decisions, decide
+from memory_assets.steps.ledgers.decide import DecideResult, TenantRules, current_decisions, decide
 from memory_assets.storage.parts import DerivedTables
 from tests.building import close, jsonl, note, row, write_session
 
-STRICT = SchemaRules(with_columns=True)
+STRICT = TenantRules(with_columns=True)
 
 
 @pytest.fixture(name="ledgers")
@@ -115,7 +115,7 @@ def test_other_rules_judge_every_session_anew(ledgers: Path, derived: DerivedTab
     write_session(ledgers, "t", "s", rows)
     write_session(ledgers, "u", "s", rows)
     _night(ledgers, derived)
-    found = _night(ledgers, derived, rules_for=lambda t: STRICT if t == "t" else SchemaRules())
+    found = _night(ledgers, derived, rules_for=lambda t: STRICT if t == "t" else TenantRules())
     assert (found.decided, found.decisions) == (2, 4)
     codes = {(d["tenant_id"], d["decision_seq"]): d["refusal_code"] for d in _decisions(derived)}
     assert (codes["t", 1], codes["u", 1]) == ("schema-name", None)

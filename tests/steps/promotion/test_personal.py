@@ -74,7 +74,7 @@ def test_what_a_reviewer_accepts_is_published_and_counted(world: World) -> None:
     world.night()
     world.review("ws", "s1", 1, "accept")
     assert world.night().publish.new_memories == 1
-    names = world.workspace.publish_settings.client_names
+    names = world.workspace.client_names
     report = personal_report(world.workspace.registry().memories, names).to_dict()
     assert report["by_kind"] == {"IBAN": 1}
     assert (report["checked"], report["memories"]) == (2, 1)
