@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +34,7 @@ from memory_assets.pipeline.inspect.history import memory_history
 from memory_assets.pipeline.inspect.summary import summarise
 from memory_assets.pipeline.review.state import QueueFilter, ReviewState
 from memory_assets.pipeline.upkeep.evaluation_run import evaluate_registry
+from memory_assets.pipeline.upkeep.retier import override_tier
 from memory_assets.steps.search.feedback import give_feedback
 from memory_assets.steps.search.lookup import explain_memory, get_memory
 from memory_assets.steps.search.types import SearchRequest
@@ -108,6 +110,8 @@ def _world(tmp_path_factory: pytest.TempPathFactory) -> World:
     for session in ("s0", "s3"):
         world.review("bank", session, 1, "accept")
     world.night()
+    _pin(world, "clinic")
+    world.night()
     for tenant in TENANTS:
         for memory in world.workspace.registry().memories.filter(tenant_id=tenant)["memory_id"]:
             word = next(
@@ -117,6 +121,21 @@ def _world(tmp_path_factory: pytest.TempPathFactory) -> World:
             )
             _give(world, tenant, memory, word)
     return world
+
+
+def _pin(world: World, tenant: str) -> None:
+    """All memories of a tenant into core, so that its block has something to give away."""
+    override_tier(
+        world.workspace,
+        Principal.local(tenant),
+        tenant,
+        world.workspace.registry().memories.filter(tenant_id=tenant)["memory_id"].to_list(),
+        "core",
+        until=world.now + timedelta(days=300),
+        by="anna",
+        reason="",
+        now=world.now,
+    )
 
 
 def _session_of(world: World, tenant: str, memory: str) -> str:
