@@ -127,7 +127,9 @@ class Walk:
 
     def _press(self, key: str) -> None:
         self._just_pressed = True
-        if key in _SAID:
+        if key in ("a", "e", "m") and self._open():
+            self.out.print("Personal data was covered; this is the text. Press the key again.")
+        elif key in _SAID:
             self._say(_SAID[key])
         elif key == "e":
             self._edit()
@@ -208,11 +210,25 @@ class Walk:
 
     def _more(self) -> None:
         from memory_assets.cli.review import print_item
+
+        print_item(self.out, self._whole())
+
+    def _whole(self) -> dict[str, Any]:
+        """The present item in full, as it is now."""
         from memory_assets.domain.visibility import Principal
         from memory_assets.pipeline.review.state import ReviewState
 
         state = ReviewState(self.workspace, now=self.clock())
-        print_item(self.out, state.named_item(Principal.local, self.items[self._at]["item_id"]))
+        return state.named_item(Principal.local, self.items[self._at]["item_id"])
+
+    def _open(self) -> bool:
+        """Whether the item was covered until now: nobody accepts or edits what they cannot see."""
+        item = self.items[self._at]
+        if not item.get("masked"):
+            return False
+        self.items[self._at] = {**item, **self._whole()}
+        self._show()
+        return True
 
     def _move(self, step: int) -> None:
         self._at += step

@@ -54,7 +54,7 @@ def verdicts(this: Page, form: FormData) -> Response:
     back = _text(form, "back") or "/"
     if not named:
         return this.go(back, "Nothing was selected.")
-    done = _desk(this).decide(named, Verdict(kind, _text(form, "reason"), seen=_seen(form)))
+    done = _desk(this).decide(named, _on_list(kind, form))
     return this.go(back, _told(done), undo=len(done.recorded) == 1)
 
 
@@ -65,14 +65,14 @@ def session(this: Page, form: FormData) -> Response:
     name = this.request.path_params["session"]
     offered = _items(this, form.getlist("offered"))
     ticked = set(_items(this, form.getlist("item")))
-    desk, seen, reason = _desk(this), _seen(form), _text(form, "reason")
+    desk = _desk(this)
     back = session_path(tenant, name)
     if form.get("action") == "defer":
-        return this.go(back, _told(desk.decide(offered, Verdict("defer", reason, seen=seen))))
+        return this.go(back, _told(desk.decide(offered, _on_list("defer", form))))
     if form.get("action") != "decide":
         raise HTTPException(400, "This form says nothing that can be done.")
-    yes = desk.decide([o for o in offered if o in ticked], Verdict("accept", reason, seen=seen))
-    no = desk.decide([o for o in offered if o not in ticked], Verdict("decline", reason, seen=seen))
+    yes = desk.decide([o for o in offered if o in ticked], _on_list("accept", form))
+    no = desk.decide([o for o in offered if o not in ticked], _on_list("decline", form))
     done = Decided(yes.recorded + no.recorded, yes.refused + no.refused, yes.notes + no.notes)
     return this.go(back, _told(done))
 
@@ -134,6 +134,11 @@ def _verdict(form: FormData) -> Verdict:
         edit = Edit(subject, detail, _text(form, "rationale").strip())
         return Verdict("accept", reason, edit, seen=seen)
     return Verdict(_kind(action), reason, seen=seen)
+
+
+def _on_list(kind: ReviewVerdict, form: FormData) -> Verdict:
+    """The verdict on what a list showed, personal data covered."""
+    return Verdict(kind, _text(form, "reason"), seen=_seen(form), from_list=True)
 
 
 def _kind(action: object) -> ReviewVerdict:

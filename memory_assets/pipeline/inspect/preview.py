@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from memory_assets.domain.boundaries import offer_refusal
 from memory_assets.domain.candidates import Candidate, Refusal
 from memory_assets.domain.events import format_ref
 from memory_assets.domain.keys import cited_memories
+from memory_assets.domain.personal import personal_text
 from memory_assets.pipeline.inspect.sessions import SessionReading, find_session, read_session
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.steps.ledgers.decide import content_hash
@@ -51,13 +52,14 @@ def preview_session(
     """
     reading = read_session(workspace, find_session(workspace, session_id, tenant_id=tenant_id))
     found = reading.preview
+    clients = workspace.client_names(reading.files.key[0])
     candidates: list[dict[str, Any]] = []
     refused = [_refusal(r) for r in found.refused]
     for candidate in found.candidates:
         event = candidate.decision.event
         why = offer_refusal(event.type, event.subject, reading.names)
         if why is None:
-            candidates.append(_offered(candidate))
+            candidates.append(_offered(candidate, clients))
         else:
             refused.append(_refusal(Refusal(candidate.decision, *why)))
     return SessionPreview(
@@ -69,9 +71,9 @@ def preview_session(
     )
 
 
-def _offered(candidate: Candidate) -> dict[str, Any]:
+def _offered(candidate: Candidate, client_names: Sequence[str]) -> dict[str, Any]:
     event = candidate.decision.event
-    return {
+    shown = {
         "decision_seq": event.ref,
         "ref": format_ref(event.ref),
         "phase": event.phase,
@@ -87,6 +89,8 @@ def _offered(candidate: Candidate) -> dict[str, Any]:
         "equal_refs": [format_ref(r) for r in candidate.equal_refs],
         "content_sha256": content_hash(event),
     }
+    personal = personal_text({**shown, "metadata": event.metadata}, client_names)
+    return {**shown, "personal": personal}
 
 
 def _refusal(refusal: Refusal) -> dict[str, Any]:

@@ -48,6 +48,8 @@ class Verdict:
     memory_id: str | None = None
     seen: Mapping[str, str] = field(default_factory=dict)
     """Item id → content hash that the reviewer saw; an item without one is taken as it is now."""
+    from_list: bool = False
+    """Given on a list, where personal data is covered: what holds some is not accepted by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,7 @@ class ReviewDesk:
             UsageError: an edit was meant for several items.
             AccessDenied, UnknownTenantError: the principal may not review that tenant.
         """
+        named = list(named)
         rows, proposals, refused = self._resolve(named)
         if verdict.edited is not None and len(rows) + len(proposals) > 1:
             raise UsageError(
@@ -174,7 +177,7 @@ class ReviewDesk:
         judge = Judge(self.state.registry, self.workspace.schema_names, rows, now=self.now)
         for row in rows:
             line = self._line(row, verdict, times[_key(row)])
-            why = _settled(row) or judge.refusal(line, row)
+            why = _settled(row) or _covered(row, verdict, named) or judge.refusal(line, row)
             if why is not None:
                 refused.append(RefusedVerdict(item_id(*line.key), *why))
                 continue
@@ -338,6 +341,18 @@ def _settled(row: Mapping[str, Any]) -> tuple[str, str] | None:
 
 _UNKNOWN: Final = ("unknown-item", "there is no such item as of the last night")
 _NOTHING_WAITS: Final = ("nothing-waits", "nothing of this waits for a reviewer")
+
+
+def _covered(
+    row: Mapping[str, Any], verdict: Verdict, named: Sequence[Named]
+) -> tuple[str, str] | None:
+    """Why a row may not be accepted unseen: ranges, sessions and lists cover personal data."""
+    if not row["personal"] or verdict.verdict not in ("accept", "duplicate_of"):
+        return None
+    if not verdict.from_list and ItemRef(*_key(row)) in named:
+        return None
+    why = f"it holds personal data ({row['personal']}), covered in lists"
+    return "personal-data", f"{why}: open it, then accept it by its own name"
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, str, int, int]:

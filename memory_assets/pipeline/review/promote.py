@@ -58,8 +58,9 @@ def save_session(
 ) -> Saved:
     """Accepts what the session's preview offers: all of it, or the decision ``seq``.
 
-    Only what the preview offers now, only for a reviewer, never for an agent. The preview reads
-    ledger and companion as they are, so a session that no night has read yet will do.
+    What holds personal data is refused unless it is named: all of it is not a look at each. Only
+    what the preview offers now, only for a reviewer, never for an agent. The preview reads ledger
+    and companion as they are, so a session that no night has read yet will do.
 
     Raises:
         AccessDenied: the reviewer is no person.
@@ -71,6 +72,8 @@ def save_session(
     offered = [c for c in preview.candidates if seq is None or _stands_for(c, seq)]
     if seq is not None and not offered:
         raise _not_offered(preview, seq)
+    unseen = [] if seq is not None else [c for c in offered if c["personal"]]
+    offered = [c for c in offered if c not in unseen]
     lines = [
         ReviewDecision(
             tenant_id=preview.tenant_id,
@@ -95,7 +98,16 @@ def save_session(
         }
         for candidate in offered
     )
-    return Saved(preview.tenant_id, preview.session_id, saved)
+    refused = tuple(
+        RefusedVerdict(
+            item_id(preview.tenant_id, preview.session_id, candidate["decision_seq"]),
+            "personal-data",
+            f"it holds personal data ({candidate['personal']}): look at it, then save it by its "
+            "seq",
+        )
+        for candidate in unseen
+    )
+    return Saved(preview.tenant_id, preview.session_id, saved, refused)
 
 
 def _stands_for(candidate: dict[str, Any], seq: int) -> bool:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from memory_assets.cli.review_walk import Walk
 from memory_assets.domain.visibility import Principal
+from memory_assets.pipeline.review.decide import ReviewDesk, Verdict
+from memory_assets.pipeline.review.promote import save_session
 from memory_assets.pipeline.review.state import QueueFilter, ReviewState
 from memory_assets.steps.promotion.personal import personal_report
-from memory_assets.steps.review.items import ItemRef
+from memory_assets.steps.review.items import ItemRef, SessionItems, parse_items
 from tests.building import close, note, row
 from tests.nights import World
 
@@ -66,6 +71,51 @@ def test_the_queue_is_covered_until_an_item_is_opened(world: World) -> None:
     opened = state.item(Principal.local("ws"), ItemRef("ws", "s1", 1))
     assert opened["detail"] == f"paid from {IBAN}"
     assert not opened["masked"]
+
+
+def test_what_a_list_covers_is_not_accepted_from_it(world: World) -> None:
+    """A range, a session or a checklist refuses it; the item named alone may be accepted."""
+    world.session("ws", "s1", row(1, detail=f"paid from {IBAN}"), row(2, rationale=IBAN), close(3))
+    world.night()
+    desk = ReviewDesk(world.workspace, "anna", now=world.now)
+    (alone,) = parse_items(["ws/s1/seq:1"])
+    whole = SessionItems("ws", "s1")
+    for named, verdict in (
+        (whole, Verdict("accept")),
+        (parse_items(["ws/s1/seq:1-2"])[0], Verdict("accept")),
+        (alone, Verdict("accept", from_list=True)),
+    ):
+        done = desk.decide([named], verdict)
+        assert done.recorded == ()
+        assert {r.code for r in done.refused} == {"personal-data"}
+        assert not any(IBAN in r.reason for r in done.refused)
+    assert len(desk.decide([alone], Verdict("accept")).recorded) == 1
+    assert desk.decide([whole], Verdict("decline")).refused == ()
+
+
+def test_a_whole_session_is_not_promoted_unseen(world: World) -> None:
+    """`promote` of a session leaves it to the reviewer; the decision named by its seq is saved."""
+    world.session("ws", "s1", row(1, detail=f"paid from {IBAN}"), row(2, detail="a rule"), close(3))
+    saved = save_session(world.workspace, "s1", reviewer="anna", now=world.now)
+    assert [row["seq"] for row in saved.accepted] == [2]
+    assert [(r.item_id, r.code) for r in saved.refused] == [("ws/s1/seq:1", "personal-data")]
+    named = save_session(world.workspace, "s1", seq=1, reviewer="anna", now=world.now)
+    assert [row["seq"] for row in named.accepted] == [1]
+
+
+def test_a_walk_opens_before_it_accepts_or_edits(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is stored is the text itself, never the words that covered it."""
+    world.session("ws", "s1", row(1, detail=f"paid from {IBAN}"), close(2))
+    world.night()
+    monkeypatch.setattr("sys.stdin", io.StringIO("another subject\n\n"))
+    out = Console(file=io.StringIO(), width=200)
+    keys = iter(["e", "e", "q"])
+    Walk(world.workspace, "anna", queue(world), out, keys, lambda: world.now).go()
+    (line,) = (d for _, d in world.workspace.review_log().decisions)
+    assert line.edited is not None
+    assert (line.edited.subject, line.edited.detail) == ("another subject", f"paid from {IBAN}")
 
 
 def test_what_a_reviewer_accepts_is_published_and_counted(world: World) -> None:
