@@ -72,8 +72,12 @@ class NamesReader(NamesOf):
                 ),
             ]
         ).drop_nulls("name")
+        shapes = {
+            tenant: SchemaNames(self._rules_for(tenant).patterns)
+            for tenant in rows["tenant_id"].unique().to_list()
+        }
         shaped = [
-            SchemaNames(self._rules_for(tenant).patterns).refusal(subject) is not None
+            shapes[tenant].refusal(subject) is not None
             for tenant, subject in rows.select("tenant_id", "subject").iter_rows()
         ]
         asked = _stripped(rows, "subject").drop("found")

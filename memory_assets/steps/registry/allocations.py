@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+import polars as pl
 
 from memory_assets.domain.allocations import Allocation, in_force
+from memory_assets.domain.promotion import PromotionKey
 from memory_assets.domain.schemas import PROMOTION_KEY
 from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage.allocations import append_allocations, read_allocations
@@ -22,23 +25,32 @@ def record_allocations(home: Home, registry: RegistryView) -> int:
     """
     with exclusive(home.allocations_lock, purpose="recording allocations", wait=True):
         known = in_force(read_allocations(home))
-        fresh = [
-            line
-            for line in _lines(registry)
-            if line.key not in known or (line.kind == "buried" and known[line.key].kind != "buried")
-        ]
+        buried = _keys(key for key, line in known.items() if line.kind == "buried")
+        fresh = list(_lines(registry, _keys(known), buried))
         append_allocations(home, fresh)
     return len(fresh)
 
 
-def _lines(registry: RegistryView) -> Iterator[Allocation]:
+def _keys(keys: Iterable[PromotionKey]) -> pl.DataFrame:
+    """The keys as a table: registries are long, and hardly a row of one is new."""
+    columns = zip(*keys, strict=True)
+    schema = dict.fromkeys(PROMOTION_KEY, pl.String) | dict.fromkeys(PROMOTION_KEY[2:], pl.Int64)
+    return pl.DataFrame(dict(zip(PROMOTION_KEY, columns, strict=False)), schema=schema)
+
+
+def _lines(
+    registry: RegistryView, known: pl.DataFrame, buried: pl.DataFrame
+) -> Iterator[Allocation]:
+    def missing(rows: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
+        return rows.join(recorded, on=PROMOTION_KEY, how="anti").sort(PROMOTION_KEY)
+
     memories = registry.memories.select(*PROMOTION_KEY, "memory_id", "origin", "verdict_by")
-    for row in memories.sort(PROMOTION_KEY).iter_rows(named=True):
+    for row in missing(memories, known).iter_rows(named=True):
         yield Allocation(kind="memory", **row)
     evidence = ("kind", "cosine", "space_id", "guards", "rule_version", "verdict_by")
     seen = registry.corroborations.select(*PROMOTION_KEY, "memory_id", *evidence)
-    for row in seen.sort(PROMOTION_KEY).iter_rows(named=True):
+    for row in missing(seen, known).iter_rows(named=True):
         yield Allocation(**row)
-    buried = registry.tombstones.select(*PROMOTION_KEY, "memory_id", "reason")
-    for row in buried.sort(PROMOTION_KEY).iter_rows(named=True):
+    gone = registry.tombstones.select(*PROMOTION_KEY, "memory_id", "reason")
+    for row in missing(gone, buried).iter_rows(named=True):
         yield Allocation(kind="buried", **row)
