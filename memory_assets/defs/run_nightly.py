@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memory_assets.defs import stages
+from memory_assets.defs.killed_runs import end_killed_nights, living_night, night_tags
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.storage.files import make_folder, write_atomically
 
@@ -47,7 +48,11 @@ def run_nightly(workspace: Workspace) -> NightReport:
     began = time.perf_counter()
     stages.announce(run_id)
     try:
-        with _instance(workspace.home.root) as instance:
+        with (
+            _instance(workspace.home.root) as instance,
+            living_night(workspace.home, run_id),
+        ):
+            end_killed_nights(workspace.home, instance)
             result = _execute(workspace, instance, run_id)
     finally:
         parts = stages.collect(run_id)
@@ -93,6 +98,7 @@ def _execute(
         return job.execute_in_process(
             instance=instance,
             run_id=run_id,
+            tags=night_tags(workspace.home),
             run_config={
                 **quiet,
                 "resources": {

@@ -54,6 +54,10 @@ class Home:
         """Tables of the semantic merge, rebuilt by its next plan."""
         return self.root / "merge"
 
+    def night_lock(self, run_id: str) -> Path:
+        """Held by one night of the command line while it runs."""
+        return self.root / "locks" / f"night-{run_id}.lock"
+
     @property
     def merge_lock(self) -> Path:
         """Held while the tables of the merge are worked out."""
