@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from memory_assets.domain.guards import Outcome, judge
 from memory_assets.domain.guards.judge import LONGEST
-from tests.domain.guards.own_pairs import DIFFERENT, SAME
+from tests.domain.guards.different_pairs import DIFFERENT
+from tests.domain.guards.same_pairs import SAME
 
 _MIRRORED = {"contains": "contained", "contained": "contains"}
 FIELD = [

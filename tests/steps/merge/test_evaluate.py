@@ -19,7 +19,8 @@ from memory_assets.steps.merge.evaluate import (
     read_labelled,
 )
 from tests.benches.data import DATA
-from tests.domain.guards.own_pairs import DIFFERENT, SAME
+from tests.domain.guards.different_pairs import DIFFERENT
+from tests.domain.guards.same_pairs import SAME
 
 OWN = [
     *(LabelledPair(a, b, True, kind) for a, b, kind in SAME),
