@@ -27,10 +27,10 @@ from memory_assets.domain.schemas import DECIDED, DECISIONS, EVENTS, SESSIONS
 from memory_assets.steps.ledgers import ingest
 from memory_assets.steps.tables.compaction import compacted
 from memory_assets.steps.tables.frames import frame_of
+from memory_assets.steps.tables.readings import READING, newest_rows
 from memory_assets.storage.parts import DerivedTables
 
 GROUP: Final = "effective_decisions"
-_READING: Final = ["tenant_id", "session_id", "ingest_no"]
 RULES_VERSION: Final = "2"
 """Raised when the rules of replay, refusal or personal data change: all is judged anew."""
 
@@ -74,12 +74,12 @@ def decide(
 ) -> DecideResult:
     """The decisions table brought up to date: sessions with new events are replayed whole."""
     sessions = derived.read(ingest.GROUP, SESSIONS)
-    readings = sessions.filter(pl.col("ingest_no") > 0).select(_READING)
+    readings = sessions.filter(pl.col("ingest_no") > 0).select(READING)
     rules = _rules_hash(sessions["tenant_id"].unique().sort().to_list(), rules_for)
     head = derived.head(GROUP)
     same_rules = derived.info(GROUP).get("rules") == rules
     done = derived.read(GROUP, DECIDED) if same_rules else DECIDED.empty()
-    todo = readings.join(done, on=_READING, how="anti")
+    todo = readings.join(done, on=READING, how="anti")
     if todo.height or not same_rules:
         rows = [row for s in _replayed(derived, todo) for row in _rows(s, rules_for)]
         number = int(derived.info(GROUP).get("run_no", 0)) + 1
@@ -89,7 +89,7 @@ def decide(
         listed = compacted(
             derived.parts, DECISIONS, [*kept, *([part] if part else [])], live=readings, label=label
         )
-        decided = derived.parts.write(DECIDED, readings.sort(_READING), label)
+        decided = derived.parts.write(DECIDED, readings.sort(READING), label)
         derived.commit(
             GROUP,
             {DECISIONS.name: listed, DECIDED.name: [decided] if decided else []},
@@ -113,15 +113,13 @@ def current_decisions(
     where: pl.Expr | None = None,
 ) -> pl.DataFrame:
     """The decisions of the newest reading of each session; only what is asked for is decoded."""
-    wanted = list(columns) if columns is not None else DECISIONS.names()
-    names = list(dict.fromkeys([*_READING, *wanted]))
-    found = derived.read(GROUP, DECISIONS, names, where)
-    return found.join(sessions.select(_READING), on=_READING, how="semi").select(wanted)
+    wanted = DECISIONS.names() if columns is None else columns
+    return newest_rows(derived, GROUP, DECISIONS, sessions, wanted, where)
 
 
 def replay_events(events: pl.DataFrame) -> Iterator[tuple[str, str, int, EffectiveSession]]:
     """(tenant_id, session_id, ingest_no, outcome) per session of an events frame."""
-    ordered = events.select(EVENTS.names()).sort(_READING)
+    ordered = events.select(EVENTS.names()).sort(READING)
     for key, rows in groupby(ordered.iter_rows(), key=lambda r: r[:3]):
         yield (*key, effective_decisions([_event(r) for r in rows]))
 

@@ -39,6 +39,7 @@ from memory_assets.steps.promotion.consolidate import is_finished
 from memory_assets.steps.promotion.review_filter import NamesReader
 from memory_assets.steps.tables.compaction import compacted
 from memory_assets.steps.tables.frames import frame_of
+from memory_assets.steps.tables.readings import READING, newest_rows
 from memory_assets.storage.answers import AnswerStore
 from memory_assets.storage.parts import DerivedTables
 
@@ -46,7 +47,6 @@ GROUP: Final = "extracted_facts"
 EVENT_TYPE: Final = "memory_event"
 RULES_VERSION: Final = "2"
 """Raised when the rules of extraction change, so that all sessions are looked at anew."""
-_READING: Final = ["tenant_id", "session_id", "ingest_no"]
 _FACT: Final = "concept_clarified"
 Row = dict[str, Any]
 Ask = Callable[[str, str], str]
@@ -127,21 +127,21 @@ def extract(
     head = derived.head(GROUP) if same else {}
     done = derived.read(GROUP, EXTRACTED) if same else EXTRACTED.empty()
     finished = sessions.filter(pl.col("status") == "ok", is_finished(now, rules.idle_close)).select(
-        _READING
+        READING
     )
-    todo = events.join(finished, on=_READING, how="semi").join(done, on=_READING, how="anti")
+    todo = events.join(finished, on=READING, how="semi").join(done, on=READING, how="anti")
     work = _Work(answers, ask)
     if todo.height or not same:
         names = NamesReader(derived, sessions, rules.rules_for)
-        _look(todo, names(set(todo.select(_READING[:2]).unique().rows())), rules, work)
+        _look(todo, names(set(todo.select(READING[:2]).unique().rows())), rules, work)
         _commit(derived, head, todo, done, work, sessions, stamp)
     facts = current_facts(derived, sessions, ["fact_no"]).height
-    bad = derived.read(GROUP, REFUSED_ANSWERS, _READING)
+    bad = derived.read(GROUP, REFUSED_ANSWERS, READING)
     return ExtractResult(
-        sessions=todo.select(_READING).unique().height,
+        sessions=todo.select(READING).unique().height,
         events=todo.height,
         facts=facts,
-        refused_answers=bad.join(sessions, on=_READING, how="semi").height,
+        refused_answers=bad.join(sessions, on=READING, how="semi").height,
         asked=work.asked,
         pending=work.pending,
         problems=tuple(f"{model}: {why}" for model, why in sorted(work.silent.items())),
@@ -155,17 +155,15 @@ def current_facts(
     where: pl.Expr | None = None,
 ) -> pl.DataFrame:
     """The facts of the newest reading of each session, by default in the columns of decisions."""
-    wanted = list(columns) if columns is not None else DECISIONS.names()
-    names = list(dict.fromkeys([*_READING, *wanted]))
-    found = derived.read(GROUP, FACTS, names, where)
-    return found.join(sessions.select(_READING), on=_READING, how="semi").select(wanted)
+    wanted = DECISIONS.names() if columns is None else columns
+    return newest_rows(derived, GROUP, FACTS, sessions, wanted, where)
 
 
 def refused_answers(derived: DerivedTables) -> pl.DataFrame:
     """The answers in quarantine, those of each session's newest reading."""
-    sessions = derived.read(ingest.GROUP, SESSIONS, _READING)
+    sessions = derived.read(ingest.GROUP, SESSIONS, READING)
     found = derived.read(GROUP, REFUSED_ANSWERS)
-    return found.join(sessions, on=_READING, how="semi")
+    return found.join(sessions, on=READING, how="semi")
 
 
 def ask_again(derived: DerivedTables, answers: AnswerStore, keys: Sequence[str]) -> int:
@@ -303,7 +301,7 @@ def _commit(
 ) -> None:
     number = int(derived.info(GROUP).get("run_no", 0)) + 1
     label = f"{number:08d}"
-    live = sessions.select(_READING)
+    live = sessions.select(READING)
 
     def settled(reading: Iterator[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         # A session with a question open is looked at whole again, once there is an answer.
@@ -319,9 +317,9 @@ def _commit(
         part = derived.parts.write(spec, frame_of(spec, rows), label)
         parts = [*head.get(spec.name, []), *([part] if part else [])]
         listed[spec.name] = compacted(derived.parts, spec, parts, live=live, label=label)
-    looked = settled(todo.select(_READING).unique(maintain_order=True).iter_rows())
+    looked = settled(todo.select(READING).unique(maintain_order=True).iter_rows())
     whole = pl.concat([done, frame_of(EXTRACTED, looked)])
-    whole = whole.join(live, on=_READING, how="semi").sort(_READING)
+    whole = whole.join(live, on=READING, how="semi").sort(READING)
     part = derived.parts.write(EXTRACTED, whole, label)
     listed[EXTRACTED.name] = [part] if part else []
     derived.commit(GROUP, listed, {"rules": stamp, "run_no": number})

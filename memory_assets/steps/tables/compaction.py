@@ -8,10 +8,10 @@ from typing import Final
 import polars as pl
 
 from memory_assets.domain.schemas import TableSpec
+from memory_assets.steps.tables.readings import READING
 from memory_assets.storage.parts import Part, PartStore
 
 MAX_PARTS: Final = 16
-_READING: Final = ["tenant_id", "session_id", "ingest_no"]
 
 
 def compacted(
@@ -36,6 +36,6 @@ def compacted(
     keep_first = parts[0].bytes > 4 * tail_bytes
     folded = store.read(spec, parts[1:] if keep_first else parts)
     if live is not None:
-        folded = folded.join(live, on=_READING, how="semi")
+        folded = folded.join(live, on=READING, how="semi")
     part = store.write(spec, folded, label + "c")
     return [*([parts[0]] if keep_first else []), *([part] if part else [])]
