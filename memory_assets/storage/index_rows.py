@@ -30,6 +30,8 @@ def sound_rows(
         raise _refused("rows for the index lack columns", missing)
     try:
         rows = rows.select(schema.names).cast(schema)
+    # A cast that loses values is an ArrowInvalid, one that Arrow does not know is not implemented,
+    # and a null where none may be, or a list of another length, is a plain ValueError.
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
         raise _refused("rows for the index have wrong types", [str(error)]) from error
     heads = pl.DataFrame(
