@@ -9,6 +9,7 @@ import typer
 
 from memory_assets.cli.command import Run, Tenant, command
 from memory_assets.cli.output import View, table, text
+from memory_assets.errors import LedgerUnreadable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,8 +36,13 @@ def register(app: typer.Typer) -> None:
         """
         from memory_assets.pipeline.inspect.sessions import decision_lines
 
-        found = list(decision_lines(run.workspace, tenant_id=tenant, session_id=session))
-        return View(found, lambda out: _lines(out, found))
+        unreadable: list[LedgerUnreadable] = []
+        found = list(
+            decision_lines(
+                run.workspace, tenant_id=tenant, session_id=session, unreadable=unreadable
+            )
+        )
+        return View(found, lambda out: _lines(out, found), failure=_told(unreadable))
 
     @command(app, "preview")
     def preview(
@@ -64,6 +70,17 @@ def register(app: typer.Typer) -> None:
 def preview_view(found: SessionPreview, limit: int | None = None) -> View:
     """What a session offers, for people and as JSON."""
     return View(found.to_dict(), lambda out: _preview(out, found, limit))
+
+
+def _told(unreadable: Sequence[LedgerUnreadable]) -> LedgerUnreadable | None:
+    """All ledgers that could not be read as one error."""
+    if len(unreadable) < 2:
+        return unreadable[0] if unreadable else None
+    return LedgerUnreadable(
+        f"{len(unreadable)} ledgers cannot be read.",
+        where=", ".join(error.where for error in unreadable),
+        remedy=unreadable[0].remedy,
+    )
 
 
 def _lines(out: Console, found: Sequence[Mapping[str, Any]]) -> None:

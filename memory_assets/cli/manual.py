@@ -58,7 +58,7 @@ def register(group: typer.Typer) -> None:
 
         It becomes a small session of its own in the ledgers, and its memory has the origin manual.
         """
-        from memory_assets.pipeline.review.decide import default_reviewer
+        from memory_assets.pipeline.review.decide import named_reviewer
         from memory_assets.pipeline.review.manual import add_by_hand
 
         made = add_by_hand(
@@ -71,7 +71,7 @@ def register(group: typer.Typer) -> None:
             user_id=user,
             client_id=client,
             audience=audience.value if audience else None,
-            entered_by=reviewer or default_reviewer(),
+            entered_by=named_reviewer(reviewer),
             now=run.now,
             suffix=secrets.token_hex(3),
         )

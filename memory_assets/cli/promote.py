@@ -75,7 +75,7 @@ def _save(
     reason: str,
     reviewer: str | None,
 ) -> View:
-    from memory_assets.pipeline.review.decide import default_reviewer
+    from memory_assets.pipeline.review.decide import named_reviewer
     from memory_assets.pipeline.review.promote import save_session
 
     saved = save_session(
@@ -83,7 +83,7 @@ def _save(
         session,
         tenant_id=tenant,
         seq=seq,
-        reviewer=reviewer or default_reviewer(),
+        reviewer=named_reviewer(reviewer),
         now=run.now,
         reason=reason,
     )

@@ -77,7 +77,7 @@ def _serve(group: typer.Typer) -> None:
         public address needs a file of reviewers or a proxy that signs them in.
         """
         from memory_assets.pipeline.inspect.tenants import require_tenant
-        from memory_assets.pipeline.review.decide import default_reviewer
+        from memory_assets.pipeline.review.decide import named_reviewer
         from memory_assets.pipeline.review.state import ReviewState
         from memory_assets.web.serve import prepare
         from memory_assets.web.serve import run as serve_pages
@@ -92,7 +92,7 @@ def _serve(group: typer.Typer) -> None:
             host=host,
             port=port,
             tenants=tenants,
-            reviewer=reviewer or default_reviewer(),
+            reviewer=named_reviewer(reviewer),
             reviewers_file=reviewers,
             proxy_header=proxy_header,
             trusted_proxies=trusted_proxy or (),

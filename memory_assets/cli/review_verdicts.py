@@ -160,7 +160,7 @@ def _desk(
     *,
     needed: bool = True,
 ) -> tuple[ReviewDesk, list[Any]]:
-    from memory_assets.pipeline.review.decide import ReviewDesk, default_reviewer
+    from memory_assets.pipeline.review.decide import ReviewDesk, named_reviewer
     from memory_assets.steps.review.items import SessionItems, parse_items
 
     named: list[Any] = parse_items(items or [], tenant_id=tenant, session_id=session)
@@ -174,7 +174,7 @@ def _desk(
         named.append(SessionItems(given or tenant or "", name))
     if needed and not named:
         raise UsageError("No item is named.", remedy="name some, or add --all-from-session.")
-    desk = ReviewDesk(run.workspace, reviewer or default_reviewer(), now=run.now)
+    desk = ReviewDesk(run.workspace, named_reviewer(reviewer), now=run.now)
     return desk, named
 
 

@@ -57,10 +57,10 @@ def register(group: typer.Typer) -> None:
         Each verdict is on record at once: quitting, or losing the connection, loses none.
         """
         from memory_assets.pipeline.inspect.tenants import require_tenant
-        from memory_assets.pipeline.review.decide import default_reviewer, require_reviewer
+        from memory_assets.pipeline.review.decide import named_reviewer, require_reviewer
         from memory_assets.pipeline.review.state import QueueFilter, ReviewState, queues_of
 
-        name = require_reviewer(reviewer or default_reviewer())
+        name = require_reviewer(named_reviewer(reviewer))
         state = ReviewState(run.workspace, now=run.now)
         tenants = state.tenants() if tenant is None else [require_tenant(run.workspace, tenant)]
         queues = queues_of(state, tenants, lambda t: QueueFilter(t, session, label))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_assets.errors import LedgerUnreadable
 from tests.building import close, note, row
 from tests.cli.conftest import Cli
 from tests.nights import World
@@ -36,6 +37,18 @@ def test_lines_can_be_narrowed(published: Cli) -> None:
     assert {line["tenant_id"] for line in clinic} == {"clinica"}
     neither = published("decisions", "--tenant", "clinica", "--session", "2026-01-13-aum")
     assert neither.code == 2
+
+
+def test_one_unreadable_ledger_does_not_hide_the_others(session: Cli) -> None:
+    """Every other session keeps its line; the error is told beside them and sets the exit code."""
+    readable = session("decisions", "--nl").lines()
+    folder = next(session.ledgers.iterdir())
+    for name in ("gone-1", "gone-2"):
+        (folder / f"{name}.jsonl").symlink_to(folder / "nowhere.jsonl")
+    found = session("decisions", "--nl")
+    assert found.lines() == readable
+    assert found.code == LedgerUnreadable.exit_code
+    assert "2 ledgers cannot be read" in found.err
 
 
 def test_the_table_counts(published: Cli) -> None:

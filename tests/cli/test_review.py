@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from memory_assets.cli.app import build
+from memory_assets.errors import AccessDenied
 from memory_assets.pipeline.nightly.night import run_night
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.storage.review_log import append_lines
@@ -45,6 +46,13 @@ def test_the_list_shows_labels_and_is_never_capped(published: Cli) -> None:
     assert {item["tenant_id"] for item in found["items"]} == {"clinica"}
     said = published("review", "list", "--limit", "2").out
     assert f"and {found['waiting'] - 2} more" in said
+
+
+def test_an_empty_reviewer_is_nobody(published: Cli) -> None:
+    """A variable of a script that was never set does not decide as the user of the machine."""
+    refused = published("review", "accept", f"{SESSION}/seq:9", "--reviewer", "")
+    assert refused.code == AccessDenied.exit_code
+    assert "no reviewer is named" in refused.err.lower()
 
 
 def test_filters_narrow_the_list(published: Cli) -> None:

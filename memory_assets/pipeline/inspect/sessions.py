@@ -13,7 +13,7 @@ from typing import Any
 from memory_assets.domain.candidates import Preview, SchemaNames, preview, session_schema_names
 from memory_assets.domain.effective import EffectiveSession, effective_decisions
 from memory_assets.domain.parsing import ParsedLedger
-from memory_assets.errors import UnknownSessionError, UnknownTenantError
+from memory_assets.errors import LedgerUnreadable, UnknownSessionError, UnknownTenantError
 from memory_assets.pipeline.inspect.session_view import session_line
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.steps.ledgers.decide import TenantRules
@@ -127,12 +127,26 @@ def read_session(workspace: Workspace, files: SessionFiles) -> SessionReading:
 
 
 def decision_lines(
-    workspace: Workspace, *, tenant_id: str | None = None, session_id: str | None = None
+    workspace: Workspace,
+    *,
+    tenant_id: str | None = None,
+    session_id: str | None = None,
+    unreadable: list[LedgerUnreadable] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """One object per session: what holds, what was decided on it, what waits. No content.
 
+    A session that cannot be read is added to ``unreadable``, and the others go on.
+
     Raises:
-        UnknownTenantError, UnknownSessionError, LedgerUnreadable: see ``find_sessions``.
+        UnknownTenantError, UnknownSessionError: see ``find_sessions``.
+        LedgerUnreadable: a session cannot be read, and there is no list to put that in.
     """
     for files in find_sessions(workspace, tenant_id=tenant_id, session_id=session_id):
-        yield read_session(workspace, files).line()
+        try:
+            line = read_session(workspace, files).line()
+        except LedgerUnreadable as error:
+            if unreadable is None:
+                raise
+            unreadable.append(error)
+        else:
+            yield line

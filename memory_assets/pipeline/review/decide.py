@@ -118,6 +118,11 @@ def default_reviewer() -> str:
         return ""
 
 
+def named_reviewer(name: str | None) -> str:
+    """Whoever is named, else the user of the operating system; an empty name names nobody."""
+    return default_reviewer() if name is None else name
+
+
 def require_reviewer(reviewer: str | None) -> str:
     """The reviewer's name, when a person may bear it.
 
