@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -44,10 +44,3 @@ def complete_link(edges: Iterable[Edge]) -> list[tuple[str, ...]]:
                 group_of[item] = joined
     groups = {id(g): tuple(sorted(g)) for g in group_of.values()}
     return sorted(groups.values())
-
-
-def missing_links(group: Sequence[str], edges: Iterable[Edge]) -> list[tuple[str, str]]:
-    """Pairs of a group that are no edge; empty for every group that ``complete_link`` makes."""
-    known = {(min(e.a, e.b), max(e.a, e.b)) for e in edges}
-    members = sorted(group)
-    return [(x, y) for i, x in enumerate(members) for y in members[i + 1 :] if (x, y) not in known]

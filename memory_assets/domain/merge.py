@@ -7,12 +7,12 @@ labelled pairs have earned. Everything else goes to a person, or stays apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from memory_assets.domain.guards import RULE_VERSION, Judgement
+from memory_assets.domain.guards import Judgement
 
 Route = Literal["auto", "review", "ignored"]
 Proposal = Literal["same", "contains", "conflicts"]
@@ -145,31 +145,6 @@ def evidence(
         "threshold": threshold,
         **judgement.to_dict(),
     }
-
-
-def supersede(
-    tenant_id: str,
-    members: Sequence[Member],
-    evidence_of: Mapping[tuple[str, str], Mapping[str, Any]],
-    *,
-    decided_by: str,
-) -> tuple[Supersession, ...]:
-    """One row per member that the survivor replaces, lowest id first."""
-    stays = survivor(members)
-    rows = []
-    for member in sorted(members, key=lambda m: m.memory_id):
-        if member.memory_id != stays.memory_id:
-            pair = pair_key(member.memory_id, stays.memory_id)
-            rows.append(
-                Supersession(
-                    tenant_id,
-                    member.memory_id,
-                    stays.memory_id,
-                    decided_by,
-                    evidence=evidence_of.get(pair, {"rule_version": RULE_VERSION}),
-                )
-            )
-    return tuple(rows)
 
 
 def pair_key(x: str, y: str) -> tuple[str, str]:

@@ -75,5 +75,3 @@ INDEX_ROWS: Final = TableSpec(
         VECTORS.columns[2],
     ),
 )
-
-PROJECTIONS: Final = (LEDGER_ROWS, VECTORS, INDEX_ROWS)

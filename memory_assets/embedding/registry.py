@@ -119,11 +119,6 @@ def known_specs() -> list[str]:
     ]
 
 
-def hosted_models() -> list[HostedModel]:
-    """The hosted models whose dimension and price are known."""
-    return [*voyage.MODELS.values(), *openai.MODELS.values()]
-
-
 def _packaged(request: _Request) -> Embedder:
     return LocalEmbedder(
         packaged_model(request.model, request.cache_dir),

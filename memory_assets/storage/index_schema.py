@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from typing import Any, NewType
+from collections.abc import Iterable
+from typing import NewType
 
 import pyarrow as pa
 
@@ -56,7 +53,6 @@ def index_schema(dimension: int) -> pa.Schema:
 
 COLUMNS: tuple[str, ...] = tuple(index_schema(1).names)
 WORD_COLUMNS: tuple[str, ...] = tuple(name for name in COLUMNS if name != "vector")
-_HASHED: tuple[str, ...] = tuple(name for name in WORD_COLUMNS if name != "index_sha256")
 
 
 def row_key(tenant_id: str, memory_id: str) -> str:
@@ -70,23 +66,6 @@ def row_key(tenant_id: str, memory_id: str) -> str:
             remedy="a memory id has no slash, and neither it nor the tenant is empty.",
         )
     return f"{tenant_id}/{memory_id}"
-
-
-def index_sha256(row: Mapping[str, Any]) -> str:
-    """Hex SHA-256 over all index columns but the vector (and this hash): it gates the upsert.
-
-    ``text_sha256`` is among them, so a changed text always replaces the row with its vector. A
-    column that is missing counts as null; times are compared as UTC instants.
-    """
-    values = [_canonical(row.get(name)) for name in _HASHED]
-    packed = json.dumps(values, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(packed.encode("ascii")).hexdigest()
-
-
-def _canonical(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="microseconds")
-    return list(value) if isinstance(value, list | tuple) else value
 
 
 def equals(column: str, value: str) -> Predicate:
@@ -103,12 +82,6 @@ def is_in(column: str, values: Iterable[str]) -> Predicate:
 def is_null(column: str) -> Predicate:
     """Rows without a value in ``column``."""
     return Predicate(f"{_column(column)} IS NULL")
-
-
-def decided_since(moment: datetime) -> Predicate:
-    """Rows decided at or after ``moment`` (an aware time)."""
-    stamp = moment.astimezone(UTC).isoformat(timespec="microseconds")
-    return Predicate(f"decided_at >= timestamp {_literal(stamp)}")
 
 
 def all_of(*predicates: Predicate) -> Predicate:

@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
@@ -15,7 +14,6 @@ from starlette.requests import Request
 
 from memory_assets.web.reviewers import Reviewer, ReviewersFile, token_hash
 
-OPEN_PATHS: Final = ("/sign-in", "/static/", "/healthz")
 _NAME, _CSRF = "name", "csrf"
 
 

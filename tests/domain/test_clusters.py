@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_assets.domain.clusters import Edge, complete_link, missing_links
+from memory_assets.domain.clusters import Edge, complete_link
 
 _NAMES = "abcdefgh"
 _EDGES = st.lists(
@@ -69,7 +69,6 @@ def test_every_group_is_a_clique_of_the_graph(edges: list[Edge]) -> None:
     groups = complete_link(edges)
     for group in groups:
         assert len(group) > 1
-        assert missing_links(group, edges) == []
         assert nx.density(graph.subgraph(group)) == 1.0
     items = [x for g in groups for x in g]
     assert len(items) == len(set(items))
@@ -100,8 +99,3 @@ def test_groups_stay_within_connected_components(edges: list[Edge]) -> None:
     component = {x: i for i, c in enumerate(nx.connected_components(_graph(edges))) for x in c}
     for group in complete_link(edges):
         assert len({component[x] for x in group}) == 1
-
-
-def test_missing_links_names_the_strangers() -> None:
-    """The pairs of a group that nothing supports."""
-    assert missing_links("abc", [Edge("a", "b", 1.0), Edge("c", "b", 1.0)]) == [("a", "c")]

@@ -17,7 +17,6 @@ from memory_assets.domain.merge import (
     evidence,
     pair_key,
     review_floor,
-    supersede,
     survivor,
 )
 
@@ -117,15 +116,6 @@ def test_the_survivor_does_not_depend_on_the_order(members: list[Member], random
     first = survivor(members)
     random.shuffle(members)  # type: ignore[attr-defined]
     assert survivor(members) == first
-
-
-@given(_MEMBERS)
-def test_a_group_leaves_exactly_its_survivor(members: list[Member]) -> None:
-    """Every other member is replaced by it, once."""
-    rows = supersede("t", members, {}, decided_by="rule merge")
-    stays = survivor(members).memory_id
-    assert {r.superseded_by for r in rows} <= {stays}
-    assert sorted([stays, *(r.memory_id for r in rows)]) == sorted(m.memory_id for m in members)
 
 
 def test_evidence_says_what_a_merge_rests_on() -> None:

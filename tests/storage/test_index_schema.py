@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
-
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_assets.errors import IndexMismatch
 from memory_assets.storage.index import SpaceIndex
 from memory_assets.storage.index_pinned import PinnedIndex
 from memory_assets.storage.index_schema import (
-    COLUMNS,
     all_of,
     any_of,
-    decided_since,
     equals,
-    index_sha256,
     is_in,
     is_null,
     row_key,
 )
-from tests.storage.index_samples import SPACE, START, Source, row
+from tests.storage.index_samples import SPACE, Source, row
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=12)
 
@@ -50,7 +45,6 @@ def test_predicates_select_their_rows(pinned: PinnedIndex) -> None:
     assert found(pinned, is_in("client_id", ["c1", "O'Hara"])) == ["mem-0000", "mem-0001"]
     assert found(pinned, is_in("client_id", [])) == []
     assert found(pinned, is_null("client_id")) == ["mem-0002"]
-    assert found(pinned, decided_since(START + timedelta(days=1))) == ["mem-0001", "mem-0002"]
     assert found(pinned, all_of(equals("tenant_id", "ws"), equals("tier", "core"))) == ["mem-0000"]
     assert found(pinned, any_of(equals("tier", "core"), is_null("client_id"))) == [
         "mem-0000",
@@ -64,12 +58,6 @@ def test_precedence_is_that_of_the_builders(pinned: PinnedIndex) -> None:
     """An alternative inside a conjunction cannot widen it."""
     inner = any_of(equals("tier", "core"), equals("tier", "recall"))
     assert found(pinned, all_of(inner, equals("tenant_id", "az"))) == []
-
-
-def test_decided_since_takes_any_zone(pinned: PinnedIndex) -> None:
-    """The instant counts, not the zone it is written in."""
-    moment = (START + timedelta(days=2)).astimezone(timezone(timedelta(hours=9)))
-    assert found(pinned, decided_since(moment)) == ["mem-0002"]
 
 
 @settings(max_examples=60, deadline=None)
@@ -93,37 +81,3 @@ def test_row_keys_never_meet() -> None:
     for tenant_id, memory_id in (("a", "b/c"), ("", "c"), ("a", "")):
         with pytest.raises(IndexMismatch):
             row_key(tenant_id, memory_id)
-
-
-@pytest.mark.parametrize("column", [c for c in COLUMNS if c not in ("vector", "index_sha256")])
-def test_every_column_but_the_vector_changes_the_hash(column: str) -> None:
-    """A change of any indexed value is a change to write."""
-    before = row(1)
-    assert index_sha256(before | {column: None if before[column] else "x"}) != index_sha256(before)
-
-
-def test_the_vector_does_not_change_the_hash() -> None:
-    """The same row with and without its vector has one hash."""
-    assert row(1)["index_sha256"] == row(1, vector=None)["index_sha256"]
-
-
-def test_hash_does_not_depend_on_how_a_value_is_held() -> None:
-    """Tuples and lists, and one instant in two zones, hash alike."""
-    one = row(1, tables=["a", "b"], decided_at=datetime(2026, 1, 1, 12, tzinfo=UTC))
-    other = row(
-        1,
-        tables=("a", "b"),
-        decided_at=datetime(2026, 1, 1, 14, tzinfo=timezone(timedelta(hours=2))),
-    )
-    assert one["index_sha256"] == other["index_sha256"]
-
-
-@settings(suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(TEXT, max_size=3), st.lists(TEXT, max_size=3))
-def test_hash_tells_lists_apart(tables: list[str], concepts: list[str]) -> None:
-    """Values cannot slip from one column or item into the next."""
-    one = index_sha256(row(1) | {"tables": tables, "concepts": concepts})
-    other = index_sha256(row(1) | {"tables": [*tables, "x"], "concepts": concepts})
-    swapped = index_sha256(row(1) | {"tables": concepts, "concepts": tables})
-    assert one != other
-    assert (one == swapped) == (tables == concepts)

@@ -7,7 +7,6 @@ and what is left is content. Nothing here judges: the guards compare two reading
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -54,11 +53,6 @@ class Reading:
     def quantities(self) -> tuple[Quantity, ...]:
         """Numbers with their units and comparisons."""
         return tuple(quantities_of(self.tokens))
-
-    @cached_property
-    def plain_words(self) -> frozenset[str]:
-        """Every word of the text in lower case, whatever it was taken for."""
-        return frozenset(w.casefold() for w in re.findall(r"\w+", self.text))
 
 
 @lru_cache(maxsize=1 << 14)

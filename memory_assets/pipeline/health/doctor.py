@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from memory_assets.errors import MemoryAssetsError, SettingsError
 from memory_assets.pipeline.health import home as doctor_home
@@ -19,7 +19,6 @@ from memory_assets.pipeline.health.findings import Finding, error
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.settings import SETTINGS, Setting
 
-Area = Literal["environment", "settings", "model", "storage", "disk", "locks", "drift"]
 LEVELS: Final = ("error", "warning", "info", "ok")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -224,11 +224,6 @@ def _code(text: str) -> str:
 
 def _plain(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")
-
-
-def digests_of(state: ReviewState, tenants: Sequence[str], since: datetime | None) -> list[Digest]:
-    """A digest per tenant as its administrator sees it; for local use."""
-    return [make_digest(state, Principal.local(t), t, since=since) for t in tenants]
 
 
 _PAGE: Final = """<!doctype html>

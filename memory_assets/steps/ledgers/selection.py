@@ -62,11 +62,6 @@ class Selection:
             )
         return cls(frozenset(tenants), names, first, last)
 
-    @property
-    def is_everything(self) -> bool:
-        """Whether nothing is left out."""
-        return self == Selection()
-
     def takes(self, files: SessionFiles) -> bool:
         """Whether the session is chosen; its first line is read only when days are named."""
         if self.tenants and files.tenant_id not in self.tenants:

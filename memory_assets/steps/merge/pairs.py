@@ -21,8 +21,6 @@ BLOCK: Final = 2_048
 """Rows of a block: 2,048 x 2,048 products are 16 MB and keep a core's matrix unit busy."""
 EXACT_UP_TO: Final = 100_000
 """Rows up to which a full search compares everything with everything."""
-MIN_APPROXIMATE: Final = 5_000
-"""Below so many rows the search by cells is not worth its cells."""
 _SAMPLE_ROWS: Final = 512
 _TRAIN_PER_CELL: Final = 40
 _ROUNDS: Final = 8
