@@ -92,6 +92,13 @@ def may(who: Principal, row_: Owned) -> bool:
     return meant == "tenant"
 
 
+def may_in_core(who: Principal, row_: Owned) -> bool:
+    """A core block shows a person the own profile too, which is core in the clinic (`_pin`)."""
+    own = row_.audience == "profile" and who.clients == {row_.client}
+    profile = who.persona in ("CLIENT", "PROSPECT", "NEXTGEN_HEIR") and own
+    return may(who, row_) or (profile and row_.tenant == who.tenant == "clinic")
+
+
 @pytest.fixture(scope="module", name="world")
 def _world(tmp_path_factory: pytest.TempPathFactory) -> World:
     """A memory of every owner in the clinic, and candidates of every owner in the bank.
@@ -225,8 +232,8 @@ def test_no_answer_holds_what_is_denied(
         answer = PATHS[path](world, who, tenant, memory, f"s{number}")
     except DENIALS:
         return
-    denied = [w for w in words_in(answer) if not may(who, BY_WORD[w])]
-    assert denied == []
+    allows = may_in_core if path == "core" else may
+    assert [w for w in words_in(answer) if not allows(who, BY_WORD[w])] == []
     if path not in ("mcp search", "mcp get", "mcp explain", "evaluate"):
         assert {BY_WORD[w].tenant for w in words_in(answer)} <= {tenant}
 
@@ -258,6 +265,23 @@ def _unused(world: World) -> str:
         if not (path := world.ledgers / tenant / "idle.jsonl").exists():
             world.session(tenant, "idle", row(1, "note"))
     return path.stem
+
+
+@pytest.mark.parametrize("persona", ["CLIENT", "PROSPECT", "NEXTGEN_HEIR"])
+@pytest.mark.parametrize("clients", [set(), {"c1"}, {"c1", "c2"}, {""}])
+def test_a_client_reads_the_own_profile_and_nothing_else(
+    world: World, persona: str, clients: set[str]
+) -> None:
+    """Exactly the own profile, in the core block alone; of two people or nobody, nothing."""
+    who = Principal("clinic", persona, None, frozenset(clients), frozenset())
+    for path, read in PATHS.items():
+        try:
+            found = words_in(read(world, who, "clinic", "mem-0001", "s1"))
+        except DENIALS:
+            found = set()
+        own = {r.word for r in ROWS if path == "core" and may_in_core(who, r)}
+        assert found == own
+        assert bool(own) == (path == "core" and clients == {"c1"})
 
 
 @pytest.mark.parametrize("path", sorted(PATHS))
