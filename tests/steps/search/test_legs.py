@@ -26,12 +26,16 @@ queries = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
 
 @pytest.fixture(scope="module", name="home")
 def _home(tmp_path_factory: pytest.TempPathFactory) -> Published:
-    """300 memories of a dozen words, some used, of all ages."""
+    """300 memories of a dozen words, some used, of all ages; two of three belong to a client."""
     home = Published(tmp_path_factory.mktemp("legs"))
     dice = random.Random(7)
     rows = [
-        memory(" ".join(dice.sample(WORDS, 3)), days_ago=dice.choice([0, 1, 5, 20, 200]))
-        for _ in range(300)
+        memory(
+            " ".join(dice.sample(WORDS, 3)),
+            days_ago=dice.choice([0, 1, 5, 20, 200]),
+            client_id=("anna", "berta", None)[number % 3],
+        )
+        for number in range(300)
     ]
     uses = [
         (TENANT, f"s{n}", 1, 0, f"mem-{dice.randint(1, 300):04d}", NOW, "a", 1) for n in range(60)
@@ -40,12 +44,25 @@ def _home(tmp_path_factory: pytest.TempPathFactory) -> Published:
     return home
 
 
-def _search(home: Published, query: str, legs: LegOptions, **weights: float) -> SearchResult:
+ADMIN = Principal.local(TENANT)
+READERS = [ADMIN, *(Principal(TENANT, "ADVISOR", None, frozenset(c)) for c in ((), ("anna",)))]
+"""Everything, a third of the index (narrowed by its filter) and two thirds (by the mask alone)."""
+
+
+def _search(
+    home: Published,
+    query: str,
+    legs: LegOptions,
+    who: Principal = ADMIN,
+    *,
+    k: int = 10,
+    **weights: float,
+) -> SearchResult:
     options = replace(SearchOptions(), legs=legs, weights=Weights(**weights))
     searcher = Searcher(home.store, lambda: home.embedder, options)
     tag = home.store.current()[1]
     searcher._served = tag, _opened(home)
-    return searcher.search(SearchRequest(query, Principal.local(TENANT), NOW))
+    return searcher.search(SearchRequest(query, who, NOW, k=k))
 
 
 @cache
@@ -54,20 +71,32 @@ def _opened(home: Published) -> ServedGeneration:
     return home.searcher.served()
 
 
-@given(queries, st.sampled_from([1, 5, 40]), st.sampled_from([1, 10, 1000]))
+@given(
+    queries, st.sampled_from([1, 5, 40]), st.sampled_from([1, 10, 1000]), st.sampled_from(READERS)
+)
 def test_legs_with_a_bound_give_the_exact_ranking(
-    home: Published, query: str, vector_depth: int, text_depth: int
+    home: Published, query: str, vector_depth: int, text_depth: int, who: Principal
 ) -> None:
     """However short the legs are: every memory that could still win is scored in full."""
-    exact = _search(home, query, LegOptions())
+    exact = _search(home, query, LegOptions(), who)
     legs = LegOptions(0, vector_depth=vector_depth, text_depth=text_depth)
-    found = _search(home, query, legs)
+    found = _search(home, query, legs, who)
     assert exact.exact
     assert found.exact
     assert [h.score for h in found.hits] == pytest.approx([h.score for h in exact.hits], abs=1e-5)
     for a, b in zip(found.hits, exact.hits, strict=True):
         if a.memory_id == b.memory_id:
             assert a.terms == pytest.approx(b.terms, abs=1e-5)
+
+
+@pytest.mark.parametrize("who", READERS)
+@pytest.mark.parametrize("exact_rows", [0, 50_000])
+def test_only_what_may_be_seen_is_found(home: Published, who: Principal, exact_rows: int) -> None:
+    """A filter that the index is spared is kept by the mask: all that is allowed, nothing else."""
+    own = {None, *who.clients} if who.persona == "ADVISOR" else {None, "anna", "berta"}
+    found = _search(home, "visit ward dose", LegOptions(exact_rows), who, k=300)
+    assert {h.content["client_id"] for h in found.hits} == own
+    assert len(found.hits) == 100 * len(own)
 
 
 def test_a_cap_that_was_reached_is_reported(home: Published) -> None:
