@@ -204,6 +204,7 @@ SETTINGS: Final = (
     Setting(
         "merge_schedule", "0 5 * * 0", "When the global semantic merge starts, as cron.", _cron
     ),
+    Setting("evaluation_schedule", "0 6 * * 0", "When retrieval is measured, as cron.", _cron),
     Setting(
         "merge_precision",
         "0.95",

@@ -50,10 +50,15 @@ defs = dg.Definitions(
     jobs=[
         nightly.nightly_consolidation,
         merge.global_semantic_merge,
+        search.retrieval_quality,
         upkeep.repair_index_job,
         upkeep.legacy_cleanup_job,
     ],
-    schedules=[nightly.nightly_schedule(_settings), merge.merge_schedule(_settings)],
+    schedules=[
+        nightly.nightly_schedule(_settings),
+        merge.merge_schedule(_settings),
+        search.evaluation_schedule(_settings),
+    ],
     sensors=[
         nightly.session_sensor(_settings),
         review.review_sensor(_settings),

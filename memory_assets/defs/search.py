@@ -1,6 +1,7 @@
 """How well searches answer, as an asset: figures per leg, tenant and language, over generations."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import dagster as dg
@@ -13,8 +14,10 @@ from memory_assets.defs.resources import WorkspaceResource, now
 
 if TYPE_CHECKING:
     from memory_assets.pipeline.upkeep.evaluation_run import Judged
+    from memory_assets.settings import Settings
     from memory_assets.steps.search.evaluate import Evaluation
 
+JOB_NAME: Final = "retrieval_quality"
 CHECK: Final = "retrieval_quality_holds"
 _GENERATIONS: Final = 30
 _COLUMNS: Final = ("recall_at_1", "recall_at_5", "recall_at_10", "mrr", "ndcg")
@@ -25,6 +28,9 @@ _COLUMNS: Final = ("recall_at_1", "recall_at_5", "recall_at_10", "mrr", "ndcg")
     group_name=GROUP,
     owners=OWNERS,
     kinds={"python", "lancedb"},
+    freshness_policy=dg.FreshnessPolicy.time_window(
+        fail_window=timedelta(days=15), warn_window=timedelta(days=8)
+    ),
     check_specs=[
         dg.AssetCheckSpec(
             CHECK,
@@ -48,6 +54,26 @@ def retrieval_evaluation(
     return dg.MaterializeResult(
         metadata={**judged.evaluation.to_metadata(), **_plots(judged)},
         check_results=[_check(judged)],
+    )
+
+
+retrieval_quality = dg.define_asset_job(
+    JOB_NAME,
+    selection=dg.AssetSelection.assets(retrieval_evaluation),
+    description="Asks the questions whose answers the ledgers hold, and keeps how well the newest "
+    "generation answered. Changes no memory and counts no use.",
+    executor_def=dg.in_process_executor,
+)
+
+
+def evaluation_schedule(settings: "Settings") -> dg.ScheduleDefinition:
+    """The weekly schedule; off until somebody turns it on."""
+    return dg.ScheduleDefinition(
+        name="evaluation_schedule",
+        job=retrieval_quality,
+        cron_schedule=settings.text("evaluation_schedule"),
+        execution_timezone=settings.text("time_zone"),
+        description="Measures retrieval, by default on Sundays at 06:00, after the merge.",
     )
 
 

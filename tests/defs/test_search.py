@@ -9,7 +9,14 @@ import dagster as dg
 import pytest
 
 from memory_assets.defs.resources import WorkspaceResource
-from memory_assets.defs.search import CHECK, retrieval_evaluation
+from memory_assets.defs.search import (
+    CHECK,
+    JOB_NAME,
+    evaluation_schedule,
+    retrieval_evaluation,
+    retrieval_quality,
+)
+from memory_assets.settings import load_settings
 from tests.building import close, note, row
 from tests.nights import EMBEDDING, World
 
@@ -63,3 +70,23 @@ def test_a_fall_since_the_generation_before_warns(world: World) -> None:
     assert not check.passed
     assert check.severity == dg.AssetCheckSeverity.WARN
     assert "hybrid ndcg fell from 1.000" in str(check.description)
+
+
+def test_the_job_measures_alone(world: World) -> None:
+    """Its only asset is the evaluation, and it runs without the assets that it reads."""
+    defs = dg.Definitions(
+        assets=[retrieval_evaluation],
+        jobs=[retrieval_quality],
+        resources={"workspace": WorkspaceResource(home=str(world.home))},
+    )
+    done = defs.resolve_job_def(JOB_NAME).execute_in_process()
+    (event,) = done.get_asset_materialization_events()
+    assert event.materialization.metadata["questions"].value == 1
+
+
+def test_the_schedule_is_weekly_and_off() -> None:
+    """Sundays after the merge, once somebody turns it on."""
+    schedule = evaluation_schedule(load_settings(environment={}))
+    assert schedule.cron_schedule == "0 6 * * 0"
+    assert schedule.job_name == JOB_NAME
+    assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
