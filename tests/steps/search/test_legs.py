@@ -56,9 +56,9 @@ def _search(
     who: Principal = ADMIN,
     *,
     k: int = 10,
-    **weights: float,
+    weights: Weights | None = None,
 ) -> SearchResult:
-    options = replace(SearchOptions(), legs=legs, weights=Weights(**weights))
+    options = replace(SearchOptions(), legs=legs, weights=weights or Weights())
     searcher = Searcher(home.store, lambda: home.embedder, options)
     tag = home.store.current()[1]
     searcher._served = tag, _opened(home)
@@ -110,10 +110,11 @@ def test_a_memory_that_neither_word_nor_vector_finds_can_still_win(
     home: Published, term: str
 ) -> None:
     """Recency and use are legs of their own: what leads them is never overlooked."""
-    weights = dict.fromkeys(("cosine", "text", "recency", "access"), 0.0) | {term: 1.0}
+    none = dict.fromkeys(("cosine", "text", "recency", "access"), 0.0)
+    weights = Weights(**none | {term: 1.0})
     legs = LegOptions(0, vector_depth=1, text_depth=1)
-    found = _search(home, "loan", legs, **weights)
-    exact = _search(home, "loan", LegOptions(), **weights)
+    found = _search(home, "loan", legs, weights=weights)
+    exact = _search(home, "loan", LegOptions(), weights=weights)
     assert [h.score for h in found.hits] == pytest.approx([h.score for h in exact.hits])
     assert found.hits[0].terms[term] == 1
 
