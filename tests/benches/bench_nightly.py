@@ -98,6 +98,7 @@ def _night(ledgers: Path, home: Path) -> dict[str, float]:
 def _child(ledgers: str, home: str) -> None:
     from datetime import UTC, datetime
 
+    import duckdb  # noqa: F401
     import lance  # noqa: F401
     import lancedb  # noqa: F401  imports are not what is compared
 

@@ -6,6 +6,7 @@ Measured on a fixed sample of the generation's own memories, so equal registries
 from __future__ import annotations
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import numpy as np
@@ -21,6 +22,7 @@ from memory_assets.storage.index_schema import equals, row_key
 
 SAMPLED: Final = 400
 ASKED: Final = 40
+AT_ONCE: Final = 4
 UNRELATED: Final = 0.1
 ENOUGH: Final = 20
 """Memories below which the defaults are kept: a handful says nothing about unrelated texts."""
@@ -98,12 +100,15 @@ def _usual_text_score(
     sessions = active.select(
         pl.concat_str("tenant_id", "memory_id", separator="/").alias("row_key"), "session_id"
     )
-    best = []
-    for tenant, session, question in asked.select(
-        "tenant_id", "session_id", "question"
-    ).iter_rows():
+
+    def ask(row: tuple[str, str, str]) -> float | None:
+        tenant, session, question = row
         found = index.text_search(fold_query(question), 20, equals("tenant_id", tenant))
         others = found.join(sessions, on="row_key").filter(pl.col("session_id") != session)
-        if others.height:
-            best.append(others["bm25"].to_numpy().max())
+        return float(others["bm25"].to_numpy().max()) if others.height else None
+
+    # The engine works outside Python's lock: side by side the questions cost about half the time.
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        answers = pool.map(ask, asked.select("tenant_id", "session_id", "question").iter_rows())
+        best = [score for score in answers if score is not None]
     return round(float(np.median(best)), 3) if len(best) >= ENOUGH // 2 else None

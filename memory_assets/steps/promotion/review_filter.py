@@ -17,6 +17,10 @@ from memory_assets.storage.parts import DerivedTables
 SessionKey = tuple[str, str]
 _SESSION: Final = ["tenant_id", "session_id"]
 _NAMING: Final = [*_SESSION, "type", "subject", "tables"]
+_SPACES: Final = "".join(char for char in map(chr, range(0x3001)) if char.isspace())
+"""What ``str.strip`` takes away; Polars' own idea of blanks is a little narrower."""
+_FEW: Final = 1_000
+"""Sessions up to which only their own rows are looked through; more are cheaper read whole."""
 
 
 class NamesOf:
@@ -63,7 +67,9 @@ class NamesReader(NamesOf):
 
     def suspects(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows whose subject has the shape of a name, or is one that their session names."""
-        naming = current_decisions(self._derived, self._sessions, _NAMING)
+        own = rows["session_id"].unique().sort().to_list()
+        meant = pl.col("session_id").is_in(own) if len(own) <= _FEW else None
+        naming = current_decisions(self._derived, self._sessions, _NAMING, meant)
         named = pl.concat(
             [
                 naming.select(*_SESSION, pl.col("tables").alias("name")).explode("name"),
@@ -72,28 +78,34 @@ class NamesReader(NamesOf):
                 ),
             ]
         ).drop_nulls("name")
-        shapes = {
-            tenant: SchemaNames(self._rules_for(tenant).patterns)
-            for tenant in rows["tenant_id"].unique().to_list()
-        }
-        shaped = [
-            shapes[tenant].refusal(subject) is not None
-            for tenant, subject in rows.select("tenant_id", "subject").iter_rows()
-        ]
-        asked = _stripped(rows, "subject").drop("found")
+        asked = _stripped(rows, "subject")
         is_named = asked.join(
-            _stripped(named, "name").unique(),
+            _stripped(named, "name").unique().with_columns(pl.lit(True).alias("found")),
             on=[*_SESSION, "name"],
             how="left",
             maintain_order="left",
         )["found"].fill_null(False)
-        return rows.filter(pl.Series(shaped, dtype=pl.Boolean) | is_named)
+        return rows.filter(self._shaped(asked) | is_named)
+
+    def _shaped(self, asked: pl.DataFrame) -> pl.Series:
+        """Which names have the shape of a schema name; one with a blank inside never has."""
+        one_word = ~pl.col("name").str.contains(f"[{_SPACES}]")
+        words = asked.select("tenant_id", "name").filter(one_word).unique()
+        names = {t: SchemaNames(self._rules_for(t).patterns) for t in words["tenant_id"].unique()}
+        refused = [names[t].refusal(name) is not None for t, name in words.iter_rows()]
+        found = words.filter(pl.Series(refused, dtype=pl.Boolean))
+        joined = asked.join(
+            found.with_columns(pl.lit(True).alias("shaped")),
+            on=["tenant_id", "name"],
+            how="left",
+            maintain_order="left",
+        )
+        return joined["shaped"].fill_null(False)
 
 
 def _stripped(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Sessions and names, stripped as the rule strips them, with a column ``found``."""
-    names = pl.Series("name", [name.strip() for name in frame[column].to_list()], dtype=pl.String)
-    return frame.select(_SESSION).with_columns(names, pl.lit(True).alias("found"))
+    """Sessions and names, stripped as the rule strips them."""
+    return frame.select(*_SESSION, pl.col(column).str.strip_chars(_SPACES).alias("name"))
 
 
 def hold_back(routes: pl.DataFrame, names_of: NamesOf) -> pl.DataFrame:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from memory_assets.domain.allocations import Allocation, in_force
-from memory_assets.domain.promotion import PromotionKey
+from memory_assets.domain.allocations import Allocation
 from memory_assets.domain.schemas import PROMOTION_KEY
 from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage.allocations import append_allocations, read_allocations
@@ -24,18 +23,18 @@ def record_allocations(home: Home, registry: RegistryView) -> int:
         StoreWriteFailed, CorruptStore: the log cannot be written or read.
     """
     with exclusive(home.allocations_lock, purpose="recording allocations", wait=True):
-        known = in_force(read_allocations(home))
-        buried = _keys(key for key, line in known.items() if line.kind == "buried")
-        fresh = list(_lines(registry, _keys(known), buried))
+        lines = read_allocations(home)
+        buried = _keys([line for line in lines if line.kind == "buried"])
+        fresh = list(_lines(registry, _keys(lines), buried))
         append_allocations(home, fresh)
     return len(fresh)
 
 
-def _keys(keys: Iterable[PromotionKey]) -> pl.DataFrame:
+def _keys(lines: Sequence[Allocation]) -> pl.DataFrame:
     """The keys as a table: registries are long, and hardly a row of one is new."""
-    columns = zip(*keys, strict=True)
+    columns = {name: [getattr(line, name) for line in lines] for name in PROMOTION_KEY}
     schema = dict.fromkeys(PROMOTION_KEY, pl.String) | dict.fromkeys(PROMOTION_KEY[2:], pl.Int64)
-    return pl.DataFrame(dict(zip(PROMOTION_KEY, columns, strict=False)), schema=schema)
+    return pl.DataFrame(columns, schema=schema)
 
 
 def _lines(
