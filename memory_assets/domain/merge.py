@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from memory_assets.domain.guards import Judgement
+from memory_assets.domain.guards import Judgement, Relation
 
 Route = Literal["auto", "review", "ignored"]
 Proposal = Literal["same", "contains", "conflicts"]
@@ -51,7 +51,7 @@ def review_floor(mean_of_unrelated: float) -> float:
 
 
 def decide(
-    judgement: Judgement,
+    relation: Relation,
     cosine: float,
     policy: MergePolicy,
     *,
@@ -64,7 +64,6 @@ def decide(
     the subject is the same. Pairs ``found_by_subject`` go to review below the floor too: the
     vectors of four definitions of one acronym may have nothing in common.
     """
-    relation = judgement.relation
     if relation == "equal":
         return Decision("auto", "same")
     if relation == "different":

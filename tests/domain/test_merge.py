@@ -53,12 +53,12 @@ def test_the_route_of_a_pair(
     expected: Decision,
 ) -> None:
     """Cosine proposes, guards decide, and only earned thresholds merge without a person."""
-    assert decide(judgement, cosine, policy, same_subject=same_subject) == expected
+    assert decide(judgement.relation, cosine, policy, same_subject=same_subject) == expected
 
 
 def test_a_pair_of_one_subject_is_shown_whatever_its_cosine() -> None:
     """Four definitions of one acronym may have unlike vectors."""
-    found = decide(UNSURE, 0.1, NOTHING, same_subject=True, found_by_subject=True)
+    found = decide(UNSURE.relation, 0.1, NOTHING, same_subject=True, found_by_subject=True)
     assert found == Decision("review", "same")
 
 

@@ -95,6 +95,7 @@ class SemanticMerge:
             self.workspace.cache,
             run=runner(settings.text("merge_ray")),
             progress=lambda done, all_: self.told("comparing", done, all_),
+            judging=lambda done, all_: self.told("judging", done, all_),
         )
         with self._working("searching for duplicates"):
             return work.update(self.registry, tuple(tenants), full=full)
@@ -133,7 +134,7 @@ class SemanticMerge:
                     members_of(self.registry, tenant),
                     self.policy(tenant),
                     verdicts,
-                    progress=lambda done, all_: self.told("judging", done, all_),
+                    progress=lambda done, all_: self.told("proposing", done, all_),
                     total=total,
                 )
             )
@@ -214,7 +215,7 @@ class SemanticMerge:
         policy = self.policy(tenant_id)
         same_subject = definitions.same_subject(a, b)
         decision = decide(
-            judgement,
+            judgement.relation,
             cosine,
             policy,
             same_subject=same_subject,

@@ -1,4 +1,8 @@
-"""Registry → pairs of memories that are close enough, or share a subject, to be looked at."""
+"""Registry → pairs of memories that are close enough, or share a subject, and what guards say.
+
+A pair is judged once, when it is found: what memories say never changes, and other guards have all
+pairs found anew.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from memory_assets.domain.guards import RULE_VERSION
+from memory_assets.domain.guards import RULE_VERSION, judge
 from memory_assets.domain.merge_tables import DUPLICATE_PAIRS
 from memory_assets.domain.ports import Embedder, Progress, VectorCache, Vectors
 from memory_assets.domain.spaces import DEFINITION_RECIPE
@@ -30,9 +34,11 @@ from memory_assets.steps.merge.pairs import (
 )
 from memory_assets.steps.merge.space import space_floor
 from memory_assets.steps.registry.view import RegistryView
+from memory_assets.steps.tables.frames import frame_of
 from memory_assets.storage.parts import DerivedTables, Head, Part
 
 GROUP: Final = "duplicate_pairs"
+_REPORT_EVERY: Final = 1_000
 CHUNK_ROWS: Final = 500_000
 """Rows that are held before they become a part on disk."""
 
@@ -85,13 +91,17 @@ class PairSearch:
         run: Runner = in_process,
         exact_up_to: int = EXACT_UP_TO,
         progress: Progress | None = None,
+        judging: Progress | None = None,
     ) -> None:
+        """``progress`` hears of memories compared, ``judging`` of pairs judged."""
         self.derived = derived
         self.embedder = embedder
         self.cache = cache
         self.run = run
         self.exact_up_to = exact_up_to
         self.progress = progress
+        self.judging = judging
+        self._judged = 0
 
     def update(
         self, registry: RegistryView, tenants: tuple[str, ...], *, full: bool
@@ -130,7 +140,7 @@ class PairSearch:
                 "parts": kept + [p.path for p in made],
                 "through": registry.generation,
                 "space_id": self._space_id,
-                "rule_version": RULE_VERSION,
+                "judged_by": RULE_VERSION,
                 "floor": floor,
                 "rows": own.rows,
                 "approximate": own.approximate,
@@ -157,7 +167,8 @@ class PairSearch:
         return self.embedder.space(DEFINITION_RECIPE).space_id
 
     def _through(self, entry: dict[str, Any], floor: float) -> int | None:
-        same = entry["space_id"] == self._space_id and entry["floor"] == floor
+        wanted = (self._space_id, floor, RULE_VERSION)
+        same = (entry["space_id"], entry["floor"], entry.get("judged_by")) == wanted
         return int(entry["through"]) if same else None
 
     def _one_group(
@@ -184,21 +195,53 @@ class PairSearch:
             progress=self.progress,
         )
         for chunk in chunks:
-            held.append(_frame(group, chunk, "vector"))
+            held.append(self._frame(group, chunk, "vector"))
             if sum(f.height for f in held) >= CHUNK_ROWS:
                 flush()
         below = _by_subject(group, vectors, floor, group.frame.height - group.fresh)
-        held += [_frame(group, chunk, "subject") for chunk in below]
+        held += [self._frame(group, chunk, "subject") for chunk in below]
         if held:
             flush()
         return stats, embedding.missing
+
+    def _frame(self, group: ScopeGroup, pairs: Pairs, found_by: str) -> pl.DataFrame:
+        """The pairs as rows, the lower number first, with the judgement of the guards."""
+        rows = []
+        found = zip(pairs.left.tolist(), pairs.right.tolist(), pairs.cosine.tolist(), strict=True)
+        for left, right, cosine in found:
+            i, j = sorted((left, right), key=lambda n: int(group.ids[n][4:]))
+            rows.append((*_judged(group, i, j), cosine, found_by))
+            self._judged += 1
+            if self.judging is not None and self._judged % _REPORT_EVERY == 0:
+                self.judging(self._judged, self._judged)
+        return frame_of(DUPLICATE_PAIRS, rows)
+
+
+def _judged(group: ScopeGroup, i: int, j: int) -> tuple[object, ...]:
+    said = judge(
+        group.texts[i],
+        group.texts[j],
+        subject_a=group.names[i],
+        subject_b=group.names[j],
+        complete=False,
+    )
+    return (
+        group.tenant_id,
+        group.ids[i],
+        group.ids[j],
+        group.subjects[i] == group.subjects[j],
+        said.relation,
+        [v.guard for v in said.differing],
+        [v.guard for v in said.blocking],
+    )
 
 
 def read_pairs(derived: DerivedTables, tenant_id: str) -> Iterator[pl.DataFrame]:
     """The pairs of a tenant, one part at a time."""
     entry = derived.info(GROUP).get("tenants", {}).get(tenant_id)
     head: Head = derived.head(GROUP)
-    wanted = set(entry["parts"]) if entry else set()
+    # Pairs of an earlier version were not judged: the next search finds them anew.
+    wanted = set(entry["parts"]) if entry and "judged_by" in entry else set()
     for part in head.get(DUPLICATE_PAIRS.name, []):
         if part.path in wanted:
             yield derived.parts.read(DUPLICATE_PAIRS, [part])
@@ -219,18 +262,3 @@ def _by_subject(
         cosine = np.einsum("ij,ij->i", vectors[pairs[:, 0]], vectors[pairs[:, 1]])
         below = cosine < np.float32(floor)
         yield Pairs(pairs[below, 0], pairs[below, 1], cosine[below])
-
-
-def _frame(group: ScopeGroup, pairs: Pairs, found_by: str) -> pl.DataFrame:
-    ids = pl.Series(group.ids)
-    left, right = ids.gather(pairs.left), ids.gather(pairs.right)
-    ordered = left.str.slice(4).cast(pl.Int64) < right.str.slice(4).cast(pl.Int64)
-    return pl.DataFrame(
-        {
-            "tenant_id": pl.Series([group.tenant_id], dtype=pl.String).new_from_index(0, len(left)),
-            "memory_a": left.zip_with(ordered, right),
-            "memory_b": right.zip_with(ordered, left),
-            "cosine": pl.Series(pairs.cosine, dtype=pl.Float32).cast(pl.Float64),
-            "found_by": pl.Series([found_by], dtype=pl.String).new_from_index(0, len(left)),
-        }
-    ).select(DUPLICATE_PAIRS.names())

@@ -234,7 +234,7 @@ def evaluate_pairs(
     )
     decisions = tuple(
         decide(
-            j,
+            j.relation,
             c,
             MergePolicy(points[f].threshold, floor),
             same_subject=p.same_subject,

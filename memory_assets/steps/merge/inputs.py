@@ -45,9 +45,14 @@ class ScopeGroup:
         return [definition_text(subject=s, detail=d) for s, d in rows]
 
     @cached_property
+    def names(self) -> list[str]:
+        """Subjects as they were written, in the order of the rows."""
+        return self.frame["subject"].to_list()
+
+    @cached_property
     def subjects(self) -> list[str]:
         """Normalised subjects in the order of the rows."""
-        return [normalise(s) for s in self.frame["subject"].to_list()]
+        return [normalise(s) for s in self.names]
 
 
 def scope_groups(

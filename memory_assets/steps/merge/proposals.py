@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import polars as pl
 
 from memory_assets.domain.clusters import Edge, complete_link
-from memory_assets.domain.guards import RULE_VERSION, Judgement, judge
+from memory_assets.domain.guards import RULE_VERSION, Judgement, Relation, judge
 from memory_assets.domain.keys import normalise
 from memory_assets.domain.merge import (
     Decision,
@@ -33,7 +33,7 @@ from memory_assets.storage.parts import DerivedTables
 
 GROUP: Final = "merge_proposals"
 _ORDER: Final = {"same": 0, "contains": 1, "conflicts": 2}
-_REPORT_EVERY: Final = 1_000
+_PAIR: Final = ["memory_a", "memory_b"]
 Kind = Literal["same", "contains", "conflicts"]
 
 
@@ -52,7 +52,9 @@ class JudgedPair:
     a: str
     b: str
     cosine: float
-    judgement: Judgement
+    relation: Relation
+    guards: tuple[str, ...]
+    """Guards whose tokens differ."""
     decision: Decision
 
     @property
@@ -66,8 +68,8 @@ class JudgedPair:
             "a": self.a,
             "b": self.b,
             "cosine": round(self.cosine, 6),
-            "relation": self.judgement.relation,
-            "guards": [v.guard for v in self.judgement.differing],
+            "relation": self.relation,
+            "guards": list(self.guards),
         }
 
 
@@ -169,17 +171,23 @@ def propose(
     judged: list[JudgedPair] = []
     remembered = apart = seen = 0
     by_guard: dict[str, int] = {}
+    active = pl.Series(list(definitions.scope), dtype=pl.String)
+    different = _different(tenant_id, verdicts)
     for frame in pairs:
-        for row in frame.iter_rows(named=True):
-            seen += 1
-            if progress is not None and seen % _REPORT_EVERY == 0:
-                progress(seen, max(total, seen))
-            pair = _judged(tenant_id, row, definitions, policy, verdicts)
-            if pair is None:
-                remembered += _both(row, definitions)
-                continue
-            for verdict in pair.judgement.blocking:
-                by_guard[verdict.guard] = by_guard.get(verdict.guard, 0) + 1
+        seen += frame.height
+        if progress is not None:
+            progress(seen, max(total, seen))
+        own = frame.filter(pl.col("memory_a").is_in(active), pl.col("memory_b").is_in(active))
+        asked = own.join(different, on=_PAIR, how="anti", maintain_order="left")
+        remembered += own.height - asked.height
+        for guard, count in asked["blocking"].explode().drop_nulls().value_counts().iter_rows():
+            by_guard[guard] = by_guard.get(guard, 0) + count
+        # Nearly all pairs end here. It is what `decide` says of them, without a call for each.
+        unlike = (pl.col("relation") == "different") & ~pl.col("same_subject")
+        open_pairs = asked.filter(~unlike)
+        apart += asked.height - open_pairs.height
+        for row in open_pairs.iter_rows(named=True):
+            pair = _decided(row, policy)
             if pair.decision.proposal is None:
                 apart += 1
             else:
@@ -196,29 +204,29 @@ def propose(
     )
 
 
-def _both(row: Mapping[str, Any], definitions: Definitions) -> bool:
-    return row["memory_a"] in definitions.text and row["memory_b"] in definitions.text
+def _different(tenant_id: str, verdicts: PairVerdicts) -> pl.DataFrame:
+    """Pairs that a person has said are no duplicates, either way round."""
+    pairs = [r.pair for r in verdicts.of_tenant(tenant_id) if r.verdict != "same"]
+    both = [p for a, b in pairs for p in ((a, b), (b, a))]
+    return pl.DataFrame(both, schema=dict.fromkeys(_PAIR, pl.String), orient="row")
 
 
-def _judged(
-    tenant_id: str,
-    row: Mapping[str, Any],
-    definitions: Definitions,
-    policy: MergePolicy,
-    verdicts: PairVerdicts,
-) -> JudgedPair | None:
-    a, b = row["memory_a"], row["memory_b"]
-    if not _both(row, definitions) or verdicts.are_different(tenant_id, a, b):
-        return None
-    judgement = definitions.judge(a, b, complete=False)
+def _decided(row: Mapping[str, Any], policy: MergePolicy) -> JudgedPair:
     decision = decide(
-        judgement,
+        row["relation"],
         row["cosine"],
         policy,
-        same_subject=definitions.same_subject(a, b),
+        same_subject=row["same_subject"],
         found_by_subject=row["found_by"] == "subject",
     )
-    return JudgedPair(a, b, row["cosine"], judgement, decision)
+    return JudgedPair(
+        row["memory_a"],
+        row["memory_b"],
+        row["cosine"],
+        row["relation"],
+        tuple(row["guards"]),
+        decision,
+    )
 
 
 def _group(
@@ -314,7 +322,7 @@ class _Maker:
         return self._make("same", route, group, stays)
 
     def contains(self, pair: JudgedPair) -> MergeProposal:
-        stays = pair.a if pair.judgement.relation == "contains" else pair.b
+        stays = pair.a if pair.relation == "contains" else pair.b
         return self._make("contains", "review", pair.key, stays)
 
     def conflict(self, pair: JudgedPair) -> MergeProposal:

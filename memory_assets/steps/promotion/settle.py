@@ -96,7 +96,7 @@ def _verdict(
             continue  # what other people see is neither proof nor doubt
         judgement = compare(row, memory)
         cosine = -1.0 if one.cosine is None else one.cosine
-        found = decide(judgement, cosine, policy, same_subject=one.same_subject)
+        found = decide(judgement.relation, cosine, policy, same_subject=one.same_subject)
         guards = msgspec.json.encode(judgement.to_dict(), order="deterministic").decode()
         if found.route == "auto":
             return CORROBORATE, one.memory_id, one.cosine, guards

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,6 +74,40 @@ def test_another_model_starts_anew(world: MergeWorld) -> None:
     result = merge.search([TENANT], full=False)
     assert (result.full, result.compared) == (True, 4)
     assert compared_tenants(merge.derived)[TENANT]["space_id"] == merge.space_id
+
+
+def test_a_pair_carries_what_the_guards_say_of_it(world: MergeWorld) -> None:
+    """Judged when found: nobody has to read the definitions again to make a proposal of it."""
+    ids = world.add([("Late order", "An order that lasts more than 48 hours")])
+    merge = world.merge()
+    merge.search([TENANT], full=False)
+    found = {(r["memory_a"], r["memory_b"]): r for r in _named(merge)}
+    alike = found["mem-0001", "mem-0002"]
+    assert (alike["relation"], alike["same_subject"], alike["blocking"]) == ("alike", True, [])
+    apart = found["mem-0001", ids[0]]
+    assert (apart["relation"], apart["same_subject"]) == ("different", True)
+    assert apart["blocking"] == apart["guards"] == ["numbers"]
+
+
+def test_pairs_that_other_guards_judged_are_found_anew(
+    world: MergeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new version of the rules, or of this table, takes nothing over from the one before."""
+    merge = world.merge()
+    merge.search([TENANT], full=False)
+    before = rows(merge)
+    monkeypatch.setattr("memory_assets.steps.merge.candidates.RULE_VERSION", "next")
+    assert merge.search([TENANT], full=False).full
+    entries = compared_tenants(merge.derived)
+    del entries[TENANT]["judged_by"]
+    merge.derived.commit(GROUP, merge.derived.head(GROUP), {"tenants": entries})
+    assert rows(merge) == set()
+    assert merge.search([TENANT], full=False).full
+    assert rows(merge) == before
+
+
+def _named(merge: SemanticMerge) -> list[dict[str, Any]]:
+    return [r for frame in read_pairs(merge.derived, TENANT) for r in frame.iter_rows(named=True)]
 
 
 def test_other_tenants_keep_their_pairs(world: MergeWorld) -> None:
