@@ -43,7 +43,7 @@ lint: $(VENV)/.ready ## ruff, mypy and the import contracts
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-bench: $(VENV)/.ready ## measure nights, search, merge and embedding (an hour; BENCH="--quick" or "--only merge")
+bench: $(VENV)/.ready ## measure nights, search, a year, merge and embedding (an hour; BENCH="--quick" or "--only merge")
 	@$(BIN)/python -m tests.benches $(BENCH)
 
 crash: $(VENV)/.ready ## kill publications at random and check what remains

@@ -47,6 +47,7 @@ _EMBEDDING_GOALS: Final = (
     ("share of the floor, %", ">= 70", r"reached ([\d.]+)%"),
     ("largest change of a cosine", "<= 0.01", r"pair's cosine ([\d.e+-]+)"),
 )
+_P95: Final = r"(?s)100,000 memories:(?:(?! memories:).)*?hybrid, {} .*?p95 ratio ([\d.]+)"
 BENCHES: Final = (
     Bench(
         "nightly",
@@ -63,7 +64,27 @@ BENCHES: Final = (
         "bench_search",
         4,
         quick_sizes={"BENCH_MEMORIES": "1000"},
-        goals=(("recall@10 of the index", ">= 0.98", r"vector index\s+([\d.]+) \(goal"),),
+        goals=(
+            ("recall@10 of the index", ">= 0.98", r"vector index\s+([\d.]+) \(goal"),
+            ("p95 to a bare query, 100,000, ADMIN", "<= 3", _P95.format("ADMIN")),
+            ("p95 to a bare query, 100,000, ADVISOR", "<= 3", _P95.format("ADVISOR")),
+        ),
+    ),
+    Bench(
+        "year",
+        "bench_year",
+        8,
+        quick_arguments=("--nights", "20"),
+        goals=(("reads after a year to a fresh home", "<= 1.5", r" ms = ([\d.]+)$"),),
+    ),
+    Bench(
+        "start",
+        "bench_start",
+        1,
+        goals=(
+            ("CPU s to load over dagster alone", "<= 3", r"over `import dagster`\s+([\d.]+)"),
+            ("CPU s of --help", "<= 0.5", r"--help\s+([\d.]+)"),
+        ),
     ),
     Bench(
         "merge",
@@ -171,7 +192,7 @@ def read_figures(bench: Bench, said: str) -> Iterator[Figure]:
 
 def table(figures: Sequence[Figure]) -> Iterator[str]:
     """The figures as lines."""
-    yield f"{'bench':18} {'ratio':38} {'worst':>9}  {'goal':8}"
+    yield f"{'bench':18} {'figure':38} {'worst':>9}  {'goal':8}"
     for f in figures:
         value = "-" if f.worst is None else f"{f.worst:g}"
         verdict = "not measured" if f.worst is None else "met" if f.met else "missed"
