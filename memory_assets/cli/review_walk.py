@@ -108,6 +108,7 @@ class Walk:
         self.clock = clock
         self.outcome = Outcome()
         self._undoable: list[tuple[int, str]] = []
+        """Places of the items that were decided in this walk, and how."""
         self._at = 0
         self._just_pressed = False
 
@@ -122,7 +123,7 @@ class Walk:
                 self._press(key)
             except MemoryAssetsError as error:
                 self.out.print(text(f"{error.what} {error.remedy}"))
-        self.outcome.left = len(self.items) - self._at
+        self.outcome.left = len(self.items) - len({at for at, _ in self._undoable})
         return self.outcome
 
     def _press(self, key: str) -> None:
@@ -151,9 +152,10 @@ class Walk:
         from memory_assets.pipeline.review.decide import Verdict
 
         item = self.items[self._at]
-        seen = {item["item_id"]: item["content_sha256"]}
+        name = item["item_id"]
+        seen, said = {name: item["content_sha256"]}, {name: item["reviewed_at"] or ""}
         verdict: Any = kind
-        done = self._decide(item["item_id"], Verdict(verdict, seen=seen, **more))
+        done = self._decide(name, Verdict(verdict, seen=seen, said=said, **more))
         for refused in done.refused:
             self.outcome.refused += 1
             self.out.print(text(f"  refused: {refused.reason}"), style="bold")
@@ -176,7 +178,11 @@ class Walk:
             self.out.print("Nothing to undo in this walk.")
             return
         at, kind = self._undoable.pop()
-        self._decide(self.items[at]["item_id"], Verdict("reopen"))
+        done = self._decide(self.items[at]["item_id"], Verdict("reopen"))
+        for refused in done.refused:
+            self.out.print(text(f"Not taken back: {refused.reason}."), style="bold")
+        if not done.recorded:
+            return
         self.outcome.add(kind, -1)
         self.out.print("Taken back.")
         self._at = at
@@ -189,7 +195,9 @@ class Walk:
         if item["kind"] != "candidate":
             raise UsageError("A proposal has no wording of its own.")
         subject = self._ask("Subject", item["subject"])
-        detail = self._ask("Detail", item["detail"])
+        detail = None if subject is None else self._ask("Detail", item["detail"])
+        if subject is None or detail is None:
+            return
         self._say("accept", edited=Edit(subject, detail, item["rationale"]))
 
     def _duplicate(self) -> None:
@@ -199,13 +207,17 @@ class Walk:
         if memory:
             self._say("duplicate_of", memory_id=memory)
 
-    def _ask(self, what: str, present: str) -> str:
+    def _ask(self, what: str, present: str) -> str | None:
+        """The answer, or what stands now for an empty one; None at the end of the input."""
         shown = f" [{present}]" if present else ""
         self.out.print(text(f"{what}{shown}: "), end="")
         answer = sys.stdin.readline()
         if self._just_pressed and not sys.stdin.isatty() and not answer.strip():
             answer = sys.stdin.readline()  # in a pipe the key may stand on a line of its own
         self._just_pressed = False
+        if not answer:
+            self.out.print("\nNothing was said.")
+            return None
         return answer.strip() or present
 
     def _more(self) -> None:

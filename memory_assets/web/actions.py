@@ -120,25 +120,26 @@ def _desk(this: Page) -> ReviewDesk:
 
 
 def _verdict(form: FormData) -> Verdict:
-    reason, seen = _text(form, "reason"), _seen(form)
+    reason, (seen, said) = _text(form, "reason"), _seen(form)
     action = form.get("action")
     if action == "duplicate":
         memory = _text(form, "memory_id").strip()
         if not memory:
             raise HTTPException(400, "Which memory says the same?")
-        return Verdict("duplicate_of", reason, memory_id=memory, seen=seen)
+        return Verdict("duplicate_of", reason, memory_id=memory, seen=seen, said=said)
     if action == "edit":
         subject, detail = _text(form, "subject").strip(), _text(form, "detail").strip()
         if not subject or not detail:
             raise HTTPException(400, "The new wording needs a subject and a detail.")
         edit = Edit(subject, detail, _text(form, "rationale").strip())
-        return Verdict("accept", reason, edit, seen=seen)
-    return Verdict(_kind(action), reason, seen=seen)
+        return Verdict("accept", reason, edit, seen=seen, said=said)
+    return Verdict(_kind(action), reason, seen=seen, said=said)
 
 
 def _on_list(kind: ReviewVerdict, form: FormData) -> Verdict:
     """The verdict on what a list showed, personal data covered."""
-    return Verdict(kind, _text(form, "reason"), seen=_seen(form), from_list=True)
+    seen, said = _seen(form)
+    return Verdict(kind, _text(form, "reason"), seen=seen, said=said, from_list=True)
 
 
 def _kind(action: object) -> ReviewVerdict:
@@ -158,13 +159,16 @@ def _items(this: Page, texts: list[Any]) -> list[Named]:
     return named
 
 
-def _seen(form: FormData) -> Mapping[str, str]:
-    """Item id → content hash of what the page showed."""
-    return {
-        name.removeprefix("seen:"): str(value)
-        for name, value in form.multi_items()
-        if name.startswith("seen:")
-    }
+def _seen(form: FormData) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """What the page showed, by item: the hash of its content, and when it had been decided."""
+    seen, said = {}, {}
+    for name, value in form.multi_items():
+        if name.startswith("seen:"):
+            item = name.removeprefix("seen:")
+            seen[item], parted, when = str(value).partition(" ")
+            if parted:
+                said[item] = when
+    return seen, said
 
 
 def _text(form: FormData, name: str) -> str:

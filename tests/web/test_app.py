@@ -165,6 +165,26 @@ def test_verdicts_are_recorded_under_the_signed_in_name(world: World, client: Op
     assert (last.reviewer, last.verdict) == ("anna", "defer")
 
 
+def test_a_page_that_does_not_show_the_others_verdict_replaces_none(
+    world: World, client: Open
+) -> None:
+    """Two reviewers have one item open: the second is refused, and reads what the first said."""
+    path = "/items/clinic/s1/seq:1"
+    one, other = client("anna"), client("root")
+    seen = re.search(r'name="(seen:[^"]+)" value="([^"]+)"', one.get(path).text)
+    assert seen is not None
+    form = {"csrf": _csrf(other), "action": "decline", seen[1]: seen[2]}
+    other.post(path, data={**form, "action": "defer"})
+    other.post(path, data=form)
+    before = _lines(world)
+    stale = {"csrf": _csrf(one), "item": "clinic/s1/seq:1", seen[1]: seen[2]}
+    got = one.post("/verdicts", data={**stale, "action": "accept", "back": path})
+    assert "root declined it" in got.text
+    assert "chip-state" in got.text
+    assert _lines(world) == before
+    one.post("/verdicts", data={**stale, seen[1]: "", "action": "reopen"})
+
+
 def test_a_redirect_never_leaves_the_site(client: Open) -> None:
     """A form or a link cannot send somebody elsewhere."""
     one = client("anna")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import threading
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -36,6 +37,8 @@ from memory_assets.steps.review.proposals import Proposal
 from memory_assets.storage.review_log import ReviewLine, append_review_decisions
 
 _TICK: Final = timedelta(microseconds=1)
+_ONE_AT_A_TIME: Final = threading.Lock()
+"""Two requests to one server do not judge by a state that the other is about to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class Verdict:
     memory_id: str | None = None
     seen: Mapping[str, str] = field(default_factory=dict)
     """Item id → content hash that the reviewer saw; an item without one is taken as it is now."""
+    said: Mapping[str, str] = field(default_factory=dict)
+    """Item id → when the verdict was given that the reviewer saw on it; empty: there was none."""
     from_list: bool = False
     """Given on a list, where personal data is covered: what holds some is not accepted by it."""
 
@@ -170,7 +175,10 @@ class ReviewDesk:
             UsageError: an edit was meant for several items.
             AccessDenied, UnknownTenantError: the principal may not review that tenant.
         """
-        named = list(named)
+        with _ONE_AT_A_TIME:
+            return self._decide(list(named), verdict)
+
+    def _decide(self, named: Sequence[Named], verdict: Verdict) -> Decided:
         rows, proposals, refused = self._resolve(named)
         if verdict.edited is not None and len(rows) + len(proposals) > 1:
             raise UsageError(
@@ -182,23 +190,35 @@ class ReviewDesk:
         judge = Judge(self.state.registry, self.workspace.schema_names, rows, now=self.now)
         for row in rows:
             line = self._line(row, verdict, times[_key(row)])
+            name = item_id(*line.key)
+            other = self._other_word(row["review_verdict"], row["reviewer"], row["reviewed_at"])
             why = _settled(row) or _covered(row, verdict, named) or judge.refusal(line, row)
+            why = why or _said_since(name, other, verdict)
             if why is not None:
-                refused.append(RefusedVerdict(item_id(*line.key), *why))
+                refused.append(RefusedVerdict(name, *why))
                 continue
             recorded.append(line)
+            notes += _replaces(name, other, verdict)
             if row["route"] == "open" and verdict.verdict in ("accept", "duplicate_of"):
-                notes.append(f"{item_id(*line.key)} is applied once its session is finished")
+                notes.append(f"{name} is applied once its session is finished")
+        standing = {p.key: said for p, said in self.state.proposals.proposals if said}
         for proposal in proposals:
             about = self._proposal_line(proposal, verdict, times[proposal.key])
+            name = f"{proposal.tenant_id}/{proposal.proposal_id}"
+            said = standing.get(proposal.key)
+            other = self._other_word(said.verdict, said.reviewer, said.decided_at) if said else None
+            since = _said_since(name, other, verdict)
             if about is None:
                 why = "bad-verdict", "a proposal is accepted as it is, declined or put off"
             elif about.content_sha256 != proposal.content_sha256:
                 why = "changed-since", "the proposal is not what you saw; look at it again"
+            elif since is not None:
+                why = since
             else:
                 recorded.append(about)
+                notes += _replaces(name, other, verdict)
                 continue
-            refused.append(RefusedVerdict(f"{proposal.tenant_id}/{proposal.proposal_id}", *why))
+            refused.append(RefusedVerdict(name, *why))
         append_review_decisions(self.workspace.home.review_decisions, recorded)
         return Decided(tuple(recorded), tuple(refused), tuple(notes))
 
@@ -319,6 +339,14 @@ class ReviewDesk:
             memory_id=verdict.memory_id,
         )
 
+    def _other_word(
+        self, verdict: str | None, reviewer: str | None, when: datetime | None
+    ) -> _Word | None:
+        """What somebody else decided about an item; None when nobody did."""
+        if verdict not in _DECIDES or not reviewer or reviewer.strip() == self.reviewer:
+            return None
+        return _Word(_DECIDES[verdict], reviewer.strip(), "" if when is None else when.isoformat())
+
     def _proposal_line(
         self, proposal: Proposal, verdict: Verdict, when: datetime
     ) -> ProposalDecision | None:
@@ -334,6 +362,38 @@ class ReviewDesk:
             content_sha256=verdict.seen.get(name) or proposal.content_sha256,
             reason=verdict.reason,
         )
+
+
+_DECIDES: Final = {
+    "accept": "accepted",
+    "duplicate_of": "accepted as a duplicate",
+    "decline": "declined",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A verdict of somebody else that stands."""
+
+    said: str
+    by: str
+    at: str
+
+    def __str__(self) -> str:
+        return f"{self.by} {self.said} it on {self.at[:16].replace('T', ' ')}"
+
+
+def _said_since(name: str, other: _Word | None, verdict: Verdict) -> tuple[str, str] | None:
+    """Why a verdict may not stand over one that its reviewer has not seen."""
+    seen = verdict.said.get(name)
+    if other is None or seen is None or seen == other.at:
+        return None
+    return "decided-since", f"{other}, after you opened it; look at it again"
+
+
+def _replaces(name: str, other: _Word | None, verdict: Verdict) -> list[str]:
+    """A note for whoever replaces somebody's verdict without having been shown it."""
+    return [f"{name}: {other}; that is replaced"] if other and name not in verdict.said else []
 
 
 def _settled(row: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -77,6 +77,30 @@ def test_an_item_that_changed_since_it_was_seen_is_refused(world: World) -> None
     assert [line_item(line) for line in done.recorded] == ["clinic/s1/seq:2"]
 
 
+@pytest.mark.parametrize("first", ["accept", "decline"])
+def test_a_word_of_somebody_else_is_not_replaced_unseen(world: World, first: ReviewVerdict) -> None:
+    """What one page shows as waiting is decided on another: the second verdict is refused."""
+    item, name = ItemRef("clinic", "s1", 1), "clinic/s1/seq:1"
+    opened = Verdict("accept", said={name: ""})
+    _desk(world, "luca").decide([item], Verdict(first))
+    (refused,) = _desk(world).decide([item], opened).refused
+    assert (refused.item_id, refused.code) == (name, "decided-since")
+    assert f"luca {first}" in refused.reason
+    assert _route(world, 1) == ("accepted" if first == "accept" else "declined")
+    when = _desk(world).state.item(Principal.local("clinic"), item)["reviewed_at"]
+    done = _desk(world).decide([item], Verdict("decline", said={name: when}))
+    assert (len(done.recorded), done.notes) == (1, ())
+
+
+def test_whoever_names_an_item_is_told_whose_word_is_replaced(world: World) -> None:
+    """A command shows nothing first, so it says what it replaced; the own word is no news."""
+    item = ItemRef("clinic", "s1", 1)
+    _desk(world, "luca").decide([item], Verdict("decline"))
+    (note,) = _desk(world).decide([item], Verdict("accept")).notes
+    assert "luca declined it" in note
+    assert _desk(world).decide([item], Verdict("accept")).notes == ()
+
+
 @pytest.mark.parametrize("name", ["agent:planner", "AGENT: x", "", "  ", "policy", "bot", "\u200b"])
 def test_only_people_review(world: World, name: str) -> None:
     """Agents, rules and nobody at all are turned away before anything is read."""
