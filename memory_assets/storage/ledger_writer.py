@@ -10,7 +10,7 @@ import fcntl
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -147,7 +147,9 @@ class LedgerWriter:
             LedgerUnreadable: the file cannot be opened or read.
             StoreWriteFailed: the row cannot be written; what was there is unchanged.
         """
-        moment = self._clock() if ts is None else ts
+        moment: object = self._clock() if ts is None else ts
+        if not isinstance(moment, datetime):
+            raise self._mistyped("ts", moment, "datetime with a zone")
         if moment.tzinfo is None:
             raise self._refusal("the time has no zone", "pass a datetime with one, such as UTC.")
         known: dict[str, Any] = {
@@ -160,16 +162,16 @@ class LedgerWriter:
             "detail": detail,
             "rationale": rationale,
             "question_context": question_context,
-            "tables": tables if tables is None else list(tables),
-            "concepts": concepts if concepts is None else list(concepts),
+            "tables": self._texts("tables", tables),
+            "concepts": self._texts("concepts", concepts),
             "user_id": user_id,
             "client_id": client_id,
             "audience": audience,
             "source": source,
-            "metadata": metadata if metadata is None else dict(metadata),
+            "metadata": self._fields("metadata", metadata),
         }
         fields = {k: v for k, v in known.items() if v is not None}
-        for name, value in (extra or {}).items():
+        for name, value in (self._fields("extra", extra) or {}).items():
             if name == "seq" or name in known:
                 raise self._refusal(f"extra holds {name!r}", "pass it as an argument of its own.")
             fields[name] = value
@@ -181,6 +183,21 @@ class LedgerWriter:
             self._seen.add(seq)
             self._next_seq += 1
             return seq
+
+    def _texts(self, field: str, value: object) -> list[Any] | None:
+        """The list that a row holds; a text is no list of its letters."""
+        if value is None:
+            return None
+        if not isinstance(value, Iterable) or isinstance(value, (str, bytes, Mapping)):
+            raise self._mistyped(field, value, "list of texts")
+        return list(value)
+
+    def _fields(self, field: str, value: object) -> dict[Any, Any] | None:
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            raise self._mistyped(field, value, "dict")
+        return dict(value)
 
     def _encode(self, row: dict[str, Any]) -> bytes:
         try:
@@ -291,6 +308,9 @@ class LedgerWriter:
 
     def _parse(self, data: bytes) -> ParsedLedger:
         return parse_ledger(data, tenant_id=self.tenant_id, session_id=self.session_id)
+
+    def _mistyped(self, field: str, value: object, wanted: str) -> RowRefused:
+        return self._refusal(f"{field} is a {value.__class__.__name__}", f"pass a {wanted}.")
 
     def _refusal(self, why: str, remedy: str) -> RowRefused:
         return RowRefused(f"The row was not appended: {why}.", where=str(self.path), remedy=remedy)

@@ -108,6 +108,12 @@ def test_all_fields_arrive(tmp_path: Path) -> None:
         ({"type": "memory_event", "extra": {"seq": 9}}, "seq"),
         ({"type": "memory_event", "extra": {"subject": "x"}}, "subject"),
         ({"type": "memory_event", "ts": datetime(2026, 1, 31)}, "zone"),  # noqa: DTZ001
+        ({"type": "memory_event", "ts": "2026-01-31T00:00:00Z"}, "ts is a str"),
+        ({"type": "memory_event", "tables": "fact_x"}, "tables is a str"),
+        ({"type": "memory_event", "concepts": {"a": 1}}, "concepts is a dict"),
+        ({"type": "memory_event", "concepts": 7}, "concepts is a int"),
+        ({"type": "memory_event", "metadata": [("a", 1)]}, "metadata is a list"),
+        ({"type": "memory_event", "extra": "tool"}, "extra is a str"),
     ],
     ids=repr,
 )
