@@ -99,7 +99,12 @@ def _saved(out: Console, saved: Saved) -> None:
     for row in saved.accepted:
         name = row["memory_id"] or "accepted"
         out.print(text(f"{name}  {row['item_id']}  {row['subject']}"), soft_wrap=True)
-    if not saved.accepted:
+    for refused in saved.refused:
+        told = f"refused  {refused.item_id}  {refused.code}: {refused.reason}"
+        out.print(text(told), soft_wrap=True)
+    for note in saved.notes:
+        out.print(text(f"note: {note}"), soft_wrap=True)
+    if not saved.accepted and not saved.refused:
         out.print("The session offers nothing.")
-    elif any(row["memory_id"] is None for row in saved.accepted):
+    elif not saved.waits and any(row["memory_id"] is None for row in saved.accepted):
         out.print("The next run publishes this: memory-assets nightly")

@@ -33,12 +33,55 @@ def test_one_is_saved_if_the_preview_offers_it(fresh: Cli) -> None:
 
 
 def test_a_whole_session_is_promoted_and_published(fresh: Cli) -> None:
-    """With --publish the night runs at once and the ids of the memories are told."""
-    saved = fresh("promote", *SESSION, "--publish", "--json").json()["saved"]
-    assert len(saved) == 8
-    assert all(r["memory_id"].startswith("mem-") for r in saved)
+    """With --publish the night runs at once and the ids of the memories are told.
+
+    One of the eight was declined in the review file of the samples.
+    """
+    done = fresh("promote", *SESSION, "--publish", "--json").json()
+    assert [r["code"] for r in done["refused"]] == ["declined"]
+    assert len(done["saved"]) == 7
+    assert all(r["memory_id"].startswith("mem-") for r in done["saved"])
     again = fresh("promote", *SESSION, "--json").json()
     assert again["saved"] == []
+
+
+def test_what_somebody_declined_is_promoted_by_name_only(fresh: Cli) -> None:
+    """The whole session leaves a colleague's decline alone, and says so; ``save-one`` reverses."""
+    fresh("nightly")
+    item = "clinica/2026-02-02-scompenso/seq:7"
+    fresh("review", "decline", item, "--reviewer", "luca", "--reason", "too vague")
+    done = fresh("promote", *SESSION)
+    assert "refused  clinica/2026-02-02-scompenso/seq:7  declined: luca declined it" in done.out
+    assert "too vague" in done.out
+    assert 7 not in _accepted(fresh)
+    assert "luca declined it; that is replaced" in fresh("save-one", *SESSION, "--seq", "7").out
+    assert 7 in _accepted(fresh)
+
+
+def test_what_is_accepted_already_stays_as_it_was(fresh: Cli) -> None:
+    """A colleague's wording is not replaced by the original; it is still among the saved."""
+    fresh("nightly")
+    item = "clinica/2026-02-02-scompenso/seq:7"
+    fresh("review", "accept", item, "--subject", "Referring doctor", "--reviewer", "luca")
+    saved = fresh("promote", *SESSION, "--json").json()["saved"]
+    assert 7 in [row["seq"] for row in saved]
+    assert 7 not in _accepted(fresh)
+
+
+def test_an_open_session_promises_no_publication(fresh: Cli) -> None:
+    """What is accepted of it waits until it is finished, and that is said."""
+    done = fresh("promote", "--session", "2026-02-16-degenza-media", "--reviewer", "anna")
+    assert "applied once it is finished" in done.out
+    assert "The next run publishes" not in done.out
+
+
+def test_personal_data_that_is_left_out_is_told(fresh: Cli) -> None:
+    """A session that offers it alone does not offer nothing."""
+    content = ("--subject", "Account", "--detail", "IT60X0542811101000000123456")
+    added = fresh("registry", "add", "--tenant", "clinica", *content, "--json").json()
+    done = fresh("promote", "--session", added["session_id"], "--reviewer", "anna")
+    assert "personal-data: it holds personal data (IBAN)" in done.out
+    assert "offers nothing" not in done.out
 
 
 def test_an_agent_promotes_nothing(fresh: Cli) -> None:

@@ -36,7 +36,8 @@ from memory_assets.steps.review.items import (
 from memory_assets.steps.review.proposals import Proposal
 from memory_assets.storage.review_log import ReviewLine, append_review_decisions
 
-_TICK: Final = timedelta(microseconds=1)
+TICK: Final = timedelta(microseconds=1)
+"""By how much a verdict lies after the one that it replaces, at the least."""
 _ONE_AT_A_TIME: Final = threading.Lock()
 """Two requests to one server do not judge by a state that the other is about to change."""
 
@@ -320,7 +321,7 @@ class ReviewDesk:
         times: dict[Any, datetime] = dict.fromkeys(keys, self.now)
         for _, line in self.workspace.review_log().lines():
             if line.key in times and line_refusal(line, now=self.now) is None:
-                times[line.key] = max(times[line.key], line.decided_at + _TICK)
+                times[line.key] = max(times[line.key], line.decided_at + TICK)
         return times
 
     def _line(self, row: Mapping[str, Any], verdict: Verdict, when: datetime) -> ReviewDecision:
