@@ -109,10 +109,17 @@ def _change(row: Mapping[str, Any]) -> str:
     other = {
         "superseded by": row.get("superseded_by"),
         "supersedes": row["memory_id"],
-        "tier": row.get("tier"),
+        "tier": _tier(row),
+        "detached": f"{row.get('session_id')}, now {row.get('detached_as')}",
+        "detached from": row["memory_id"],
         "used": row.get("session_id"),
     }.get(row["change"])
     return f"{row['change']} {other}{undone}" if other else row["change"]
+
+
+def _tier(row: Mapping[str, Any]) -> str:
+    until = row.get("until")
+    return f"{row.get('tier')} until {until[:10]}" if until else str(row.get("tier"))
 
 
 def _part(

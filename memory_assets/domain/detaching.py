@@ -10,7 +10,7 @@ from memory_assets.domain.keys import content_sha256, duplicate_key
 Row = Mapping[str, Any]
 _KEY: Final = ("tenant_id", "session_id", "decision_seq", "fact_no")
 _CONTENT: Final = ("type", "subject", "detail", "rationale", "question_context", "concepts")
-_OWNER: Final = ("user_id", "client_id", "audience", "scope")
+_OWNER: Final = ("user_id", "client_id", "audience")
 
 
 def detached_memory(
@@ -18,18 +18,21 @@ def detached_memory(
 ) -> dict[str, Any]:
     """The new memory: the corroboration's own words, for the people who saw them before.
 
-    Its owner columns are those of the memory that it had corroborated: the two have one scope.
+    Owner, source and metadata are the incoming row's own; a corroboration of an earlier version has
+    none of them on record, and takes the owner of the memory: the two have one scope.
     """
     content: dict[str, Any] = {**{name: row[name] for name in _CONTENT}, "tables": []}
+    known = row["metadata"] is not None
     return {
         **{name: row[name] for name in _KEY},
-        **{name: owner[name] for name in _OWNER},
+        **{name: (row if known else owner)[name] for name in _OWNER},
+        "scope": owner["scope"],
         **content,
         "memory_id": memory_id,
         "decided_at": row["decided_at"],
         "promoted_generation": generation,
-        "source": None,
-        "metadata": "{}",
+        "source": row["source"],
+        "metadata": row["metadata"] if known else "{}",
         "content_sha256": content_sha256(**content),
         "duplicate_key": duplicate_key(row["subject"], row["detail"]),
         "origin": "reviewed",

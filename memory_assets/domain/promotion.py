@@ -203,7 +203,7 @@ def _corroboration(
     )
     copied = (
         "tenant_id session_id decision_seq fact_no decided_at type subject detail rationale "
-        "question_context tables concepts content_sha256"
+        "question_context tables concepts content_sha256 user_id client_id audience source metadata"
     )
     return {
         **{name: row[name] for name in copied.split()},

@@ -305,6 +305,9 @@ CORROBORATIONS: Final = TableSpec(
         Column("guards", pl.String, "JSON of guard verdicts, when guards ran.", True),
         Column("rule_version", pl.String, "Version of the rule that settled it."),
         Column("verdict_by", pl.String, "Who accepted it: a marker, a reviewer, or the policy."),
+        *_OWNER,
+        Column("source", pl.String, "CHAT, TOOL_OUT, OBSERVATION or DECISION.", True),
+        Column("metadata", pl.String, "JSON object; null in rows of earlier versions.", True),
     ),
 )
 

@@ -69,6 +69,7 @@ class PartStore:
     ) -> pl.DataFrame:
         """All rows of the parts, in the order of the list, with the declared schema.
 
+        A nullable column that a part of an earlier version does not have is null in its rows.
         ``where`` is pushed down: row groups whose statistics exclude it are not even decoded.
 
         Raises:
@@ -81,7 +82,7 @@ class PartStore:
             together = self._read_all(parts, names)
             if together is not None:
                 return together
-        frames = [self._read_one(part, names, where) for part in parts]
+        frames = [self._read_one(spec, part, names, where) for part in parts]
         return pl.concat(frames) if len(frames) > 1 else frames[0]
 
     def verify(self, parts: Sequence[Part]) -> None:
@@ -113,14 +114,34 @@ class PartStore:
         except (OSError, pl.exceptions.PolarsError):
             return None
 
-    def _read_one(self, part: Part, columns: list[str], where: pl.Expr | None) -> pl.DataFrame:
+    def _read_one(
+        self, spec: TableSpec, part: Part, columns: list[str], where: pl.Expr | None
+    ) -> pl.DataFrame:
         try:
             source = self._source(part)
             if where is None:
                 return pl.read_parquet(source, columns=columns, glob=False)
             return pl.scan_parquet(source, glob=False).filter(where).select(columns).collect()
+        except pl.exceptions.ColumnNotFoundError as error:
+            return self._read_older(spec, part, columns, where, error)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise self._unreadable(part, type(error).__name__) from error
+
+    def _read_older(
+        self,
+        spec: TableSpec,
+        part: Part,
+        columns: list[str],
+        where: pl.Expr | None,
+        error: Exception,
+    ) -> pl.DataFrame:
+        """The rows of a part that has fewer columns; only nullable ones may be missing."""
+        found = pl.read_parquet(self._source(part), glob=False)
+        added = [c for c in spec.columns if c.name not in found.columns]
+        if not all(c.nullable for c in added):
+            raise self._unreadable(part, type(error).__name__) from error
+        whole = found.with_columns(pl.lit(None, c.dtype).alias(c.name) for c in added)
+        return (whole if where is None else whole.filter(where)).select(columns)
 
     def _unreadable(self, part: Part, why: str) -> CorruptStore:
         return CorruptStore(

@@ -75,7 +75,8 @@ def _view(home: Home, generation: Generation, spec: TableSpec) -> str:
     parts = [str(home.registry / p.path) for p in generation.tables.get(spec.name, ())]
     if parts:
         files = ", ".join(_quoted(p) for p in parts)
-        return f"create view {spec.name} as select * from read_parquet([{files}])"
+        # By name: parts of an earlier version may lack a column that was added since.
+        return f"create view {spec.name} as from read_parquet([{files}], union_by_name = true)"
     columns = ", ".join(f"null::{_sql_type(str(c.dtype))} as {c.name}" for c in spec.columns)
     return f"create view {spec.name} as select {columns} where false"
 

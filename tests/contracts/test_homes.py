@@ -5,6 +5,7 @@ from __future__ import annotations
 import tarfile
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from memory_assets.domain.visibility import Principal
@@ -67,6 +68,20 @@ def test_nights_go_on_in_it(world: World) -> None:
     assert report.publish.generation == before + 1
     new = world.workspace.registry().memories.filter(session_id="s9")
     assert new["memory_id"].to_list() == ["mem-0003"]
+
+
+def test_its_corroborations_have_room_for_what_is_kept_now(world: World) -> None:
+    """Columns that were added since are null in old rows, in the tables and in the SQL views."""
+    world.session("bank", "s9", row(1, subject="aum", detail="assets!", source="CHAT"), close(2))
+    world.night()
+    found = world.workspace.registry().corroborations.sort("session_id")
+    assert found.select("session_id", "source", "metadata").rows() == [
+        ("s2", None, None),
+        ("s9", "CHAT", "{}"),
+    ]
+    with duckdb.connect(str(world.home / "registry.duckdb"), read_only=True) as db:
+        rows = db.execute("select source from corroborations order by session_id").fetchall()
+    assert rows == [(None,), ("CHAT",)]
 
 
 def test_it_can_be_rebuilt(world: World) -> None:

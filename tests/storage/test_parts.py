@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from memory_assets.domain.schemas import DECIDED, QUARANTINE
+from memory_assets.domain.schemas import CORROBORATIONS, DECIDED, QUARANTINE, Column, TableSpec
 from memory_assets.errors import CorruptStore
 from memory_assets.storage.parts import DerivedTables, Part, PartStore
 
@@ -159,3 +159,26 @@ def test_an_unreadable_head_is_a_named_error(tmp_path: Path, data: bytes) -> Non
     (tmp_path / "g.json").write_bytes(data)
     with pytest.raises(CorruptStore, match="delete the derived folder"):
         DerivedTables(tmp_path).read(GROUP, DECIDED)
+
+
+def test_a_part_of_an_earlier_version_may_lack_a_nullable_column(store: PartStore) -> None:
+    """It is null in those rows, with a filter too; a column that must be there makes it corrupt."""
+    older = TableSpec(CORROBORATIONS.name, "", CORROBORATIONS.columns[:-1])
+    row: dict[str, object] = {
+        c.name: [] if c.dtype == pl.List(pl.String) else None for c in older.columns
+    }
+    frame = pl.DataFrame([row], schema=older.schema)
+    parts = [store.write(older, frame, "1"), store.write(CORROBORATIONS, _whole(frame), "2")]
+    listed = [part for part in parts if part is not None]
+    found = store.read(CORROBORATIONS, listed)
+    assert found.schema == CORROBORATIONS.schema
+    assert found["metadata"].to_list() == [None, "{}"]
+    assert store.read(CORROBORATIONS, listed, where=pl.col("metadata").is_null()).height == 1
+    needed = Column("needed", pl.Int64, "")
+    newer = TableSpec(older.name, "", (*older.columns, needed))
+    with pytest.raises(CorruptStore):
+        store.read(newer, listed)
+
+
+def _whole(older: pl.DataFrame) -> pl.DataFrame:
+    return older.with_columns(metadata=pl.lit("{}"))

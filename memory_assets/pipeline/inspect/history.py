@@ -37,7 +37,7 @@ class MemoryHistory:
     reviews: tuple[dict[str, Any], ...]
     """Lines of the review file about these decisions."""
     changes: tuple[dict[str, Any], ...]
-    """Supersessions, retirements, tier changes and uses of the memory."""
+    """Supersessions, retirements, tier changes, uses and detachments of the memory."""
     generations: tuple[dict[str, Any], ...]
     """The generations that recorded all this, each with its run and time while it is kept."""
 
@@ -215,8 +215,10 @@ def _changes(view: RegistryView, tenant_id: str, memory_id: str) -> list[dict[st
         "superseded by": view.supersessions.filter(mine),
         "supersedes": view.supersessions.filter(tenant, pl.col("superseded_by") == memory_id),
         "retired": view.retirements.filter(mine),
-        "tier": view.tiers.filter(mine),
+        "tier": _tiers(view.tiers.filter(mine)),
         "used": view.uses.filter(mine),
+        "detached": view.detachments.filter(mine),
+        "detached from": view.detachments.filter(tenant, pl.col("detached_as") == memory_id),
     }
     found = [
         {"change": change, **plain(row)}
@@ -224,6 +226,15 @@ def _changes(view: RegistryView, tenant_id: str, memory_id: str) -> list[dict[st
         for row in frame.to_dicts()
     ]
     return sorted(found, key=lambda row: (row["generation"], row["change"]))
+
+
+def _tiers(rows: pl.DataFrame) -> pl.DataFrame:
+    """The changes of tier with who made each, and until when: the figures hold both."""
+    inputs = pl.col("inputs")
+    return rows.with_columns(
+        decided_by=inputs.str.json_path_match("$.by").fill_null("rule"),
+        until=inputs.str.json_path_match("$.until"),
+    )
 
 
 def _generation(workspace: Workspace, number: int) -> dict[str, Any]:

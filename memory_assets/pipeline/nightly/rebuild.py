@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from memory_assets.domain.allocations import Allocation, in_force, missing
-from memory_assets.domain.intents import ImportMemory, Intent, Redacted, RemovalReason, Remove
+import msgspec
+
+from memory_assets.domain.allocations import Allocation, Allocations, in_force, missing
+from memory_assets.domain.intents import (
+    Detach,
+    ImportMemory,
+    Intent,
+    Redacted,
+    RemovalReason,
+    Remove,
+)
 from memory_assets.domain.schemas import PROMOTION_KEY
 from memory_assets.errors import UsageError
 from memory_assets.pipeline.workspace import Workspace
@@ -67,7 +75,7 @@ def rebuild(old: Workspace, target: Path, *, run_id: str, now: datetime) -> Rebu
         _copy(old.home.root / name, target / name)
     flags = {"ledgers": str(old.settings.ledgers), "embedding": old.settings.text("embedding")}
     new = Workspace.load(home=str(target), **flags)
-    first, last = _intents(old.home, allocations.values(), now)
+    first, last = _intents(old.home, allocations, now)
     append_intents(new.home, first)
     new.publish(run_id=run_id, now=now)
     new.ingest()
@@ -113,12 +121,12 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _intents(
-    home: Home, lines: Iterable[Allocation], now: datetime
+    home: Home, allocations: Allocations, now: datetime
 ) -> tuple[list[Intent], list[Intent]]:
     """What must come before the promotions (imports, burials), and what after them, in order."""
     recorded = [r.intent for r in read_intents(home).recorded]
     buried: dict[tuple[str, RemovalReason], list[tuple[str, int, int]]] = defaultdict(list)
-    for line in lines:
+    for line in allocations.values():
         if line.kind == "buried":
             reason: RemovalReason = (
                 "legacy cleanup" if line.reason == "legacy cleanup" else "erasure"
@@ -138,4 +146,13 @@ def _intents(
             )
         )
     done = ImportMemory | Remove | Redacted
-    return first, [i for i in recorded if not isinstance(i, done)]
+    return first, [_under_its_id(i, allocations) for i in recorded if not isinstance(i, done)]
+
+
+def _under_its_id(intent: Intent, allocations: Allocations) -> Intent:
+    """A detachment with the id that it gave out; every other intent as it is."""
+    if not isinstance(intent, Detach):
+        return intent
+    key = (intent.tenant_id, intent.session_id, intent.decision_seq, intent.fact_no)
+    line = allocations.get(key)
+    return msgspec.structs.replace(intent, detached_as=line.detached_as) if line else intent

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
 import polars as pl
 
-from memory_assets.domain.allocations import Allocation
+from memory_assets.domain.allocations import Allocation, in_force
 from memory_assets.domain.schemas import PROMOTION_KEY
 from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage.allocations import append_allocations, read_allocations
@@ -25,9 +26,21 @@ def record_allocations(home: Home, registry: RegistryView) -> int:
     with exclusive(home.allocations_lock, purpose="recording allocations", wait=True):
         lines = read_allocations(home)
         buried = _keys([line for line in lines if line.kind == "buried"])
-        fresh = list(_lines(registry, _keys(lines), buried))
+        fresh = [*_lines(registry, _keys(lines), buried), *_detached(registry, lines)]
         append_allocations(home, fresh)
     return len(fresh)
+
+
+def _detached(registry: RegistryView, lines: Sequence[Allocation]) -> Iterator[Allocation]:
+    """The lines of corroborations that were detached since, each with the memory that it became."""
+    if registry.detachments.is_empty():
+        return
+    known = in_force(lines)
+    names = (*PROMOTION_KEY, "detached_as")
+    for *key, became in registry.detachments.select(names).sort(PROMOTION_KEY).iter_rows():
+        line = known.get((key[0], key[1], key[2], key[3]))
+        if line is not None and line.kind == "duplicate" and line.detached_as is None:
+            yield msgspec.structs.replace(line, detached_as=became)
 
 
 def _keys(lines: Sequence[Allocation]) -> pl.DataFrame:

@@ -14,11 +14,14 @@ from memory_assets.domain.intents import Remove, Retire, Supersede
 from memory_assets.domain.schemas import PROMOTION_KEY
 from memory_assets.errors import UsageError
 from memory_assets.pipeline.nightly.rebuild import rebuild
+from memory_assets.pipeline.review.detach import detach
 from memory_assets.pipeline.workspace import Workspace
+from memory_assets.steps.review.items import ItemRef
 from memory_assets.storage.allocations import read_allocations
 from memory_assets.storage.intents import append_intents
 from tests.building import close, note, row
 from tests.nights import NOW, World
+from tests.steps.promotion.test_settle import ALIKE, FIRST, PROVEN
 
 BY: dict[str, Any] = {
     "decided_by": "reviewer anna",
@@ -158,3 +161,31 @@ def test_a_rebuild_needs_an_empty_folder_and_a_record(world: World) -> None:
     (world.home / "allocations.jsonl").unlink()
     with pytest.raises(UsageError, match="no allocation log"):
         rebuild(world.workspace, world.root / "rebuilt", run_id="r", now=world.now)
+
+
+def test_a_detached_corroboration_keeps_the_id_that_it_got(tmp_path: Path) -> None:
+    """Though a later memory has the next number, and a session that was never read comes along."""
+    world = World(tmp_path)
+    world.tenants(f'[tenants.ws]\nreview = "automatic"\n{PROVEN}')
+    world.session("ws", "s1", row(1, subject="Inpatient", detail=FIRST), close(2))
+    world.night()
+    alike = row(1, subject="Inpatient", detail=ALIKE, source="CHAT", metadata={"sheet": "B7"})
+    world.session("ws", "s2", alike, close(2))
+    world.night()
+    item = ItemRef("ws", "s2", 1)
+    assert detach(world.workspace, item, by="anna", reason="", now=world.now).detached_as == (
+        "mem-0002"
+    )
+    before = _tables(world.workspace)
+    world.session("ws", "s0", row(1, subject="Readmission", detail="back in 30 days"), close(2))
+    rebuilt, lost = _rebuilt(world)
+    assert lost == 0
+    after = rebuilt.registry().memories
+    new = after.filter(session_id="s0")
+    assert new["memory_id"].to_list() == ["mem-0003"]
+    old = _tables(rebuilt)
+    for name in ("corroborations", "detachments"):
+        assert_frame_equal(before[name], old[name])
+    assert_frame_equal(
+        before["memories"], old["memories"].filter(pl.col("session_id") != "s0").sort(pl.all())
+    )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import UsageError
+from memory_assets.pipeline.inspect.history import memory_history
 from memory_assets.pipeline.review.detach import detach
 from memory_assets.steps.registry.activity import accesses_of
 from memory_assets.steps.review.items import ItemRef
@@ -69,3 +70,36 @@ def test_only_a_match_by_meaning_can_be_detached(world: World) -> None:
     for item in (ItemRef("ws", "s2", 2), ItemRef("ws", "s1", 1), ITEM, ItemRef("az", "s2", 1)):
         with pytest.raises(UsageError):
             detach(world.workspace, item, by="anna", reason="", now=world.now)
+
+
+def test_source_owner_and_metadata_are_those_of_the_incoming_row(tmp_path: Path) -> None:
+    """In a scope of the whole tenant the two rows may name different people."""
+    world = World(tmp_path)
+    world.tenants(f'[tenants.ws]\nreview = "automatic"\n{PROVEN}')
+    shared = {"subject": "Inpatient", "audience": "tenant"}
+    first = row(1, detail=FIRST, client_id="c1", user_id="u1", **shared)
+    world.session("ws", "s1", first, close(2))
+    world.night()
+    second = row(1, detail=ALIKE, client_id="c2", source="CHAT", metadata={"sheet": "B7"}, **shared)
+    world.session("ws", "s2", second, close(2))
+    assert world.night().publish.corroborated == 1
+    detach(world.workspace, ITEM, by="anna", reason="", now=world.now)
+    new = world.workspace.registry().memories.filter(memory_id="mem-0002").to_dicts()[0]
+    assert (new["client_id"], new["user_id"], new["audience"]) == ("c2", None, "tenant")
+    assert (new["source"], new["metadata"]) == ("CHAT", '{"sheet":"B7"}')
+
+
+def test_both_histories_tell_of_it(world: World) -> None:
+    """The memory that lost a corroboration says which, and the new one where it came from."""
+    detach(world.workspace, ITEM, by="anna", reason="not the same", now=world.now)
+    changes = {
+        memory: memory_history(world.workspace, memory, tenant_id="ws").changes
+        for memory in ("mem-0001", "mem-0002")
+    }
+    (lost,), (made,) = changes["mem-0001"], changes["mem-0002"]
+    assert (lost["change"], lost["detached_as"], lost["reason"]) == (
+        "detached",
+        "mem-0002",
+        "not the same",
+    )
+    assert (made["change"], made["memory_id"]) == ("detached from", "mem-0001")
