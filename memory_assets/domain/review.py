@@ -7,6 +7,7 @@ reviewer's own wording and lines written by hand included.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -23,6 +24,12 @@ REVIEWABLE_TYPES: Final = frozenset({"concept_clarified"})
 """What a reviewer may be shown, and may accept."""
 AGENT_PREFIX: Final = "agent:"
 _NO_PEOPLE: Final = ("agent", "assistant", "bot", "llm", "model", "policy", "rule", "system")
+# `agent-7` and `bot 2`, but not Agenta; `bot`, `model` and `rule` are also what people are called.
+_BEGINS: Final = re.compile(
+    r"(?:agent|assistant|llm|policy|system)(?![^\W\d_])"
+    r"|(?:bot|model|rule)(?!\s*[.,\s]?\s*[^\W\d_])"
+)
+_ENDS: Final = re.compile(r"[-_/\[(](?:agent|assistant|bot|llm)[\])]?\d*$")
 SKEW: Final = timedelta(minutes=2)
 """How far the clocks of two machines may lie apart before a verdict counts as from the future."""
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -99,13 +106,14 @@ def reviewer_refusal(reviewer: str) -> Refusal | None:
     """Why nobody reviews under this name; None when it may be a person's.
 
     Compared without case, white space and invisible characters, so that no agent slips through as
-    ``Agent: x``.
+    ``Agent: x``, ``agent-7`` or ``review-bot``.
     """
-    flat = unicodedata.normalize("NFKC", reviewer)
-    name = "".join(c for c in flat if unicodedata.category(c) not in ("Cf", "Cc", "Zs")).casefold()
+    flat = unicodedata.normalize("NFKC", reviewer).casefold()
+    seen = "".join(c for c in flat if unicodedata.category(c) not in ("Cf", "Cc")).strip()
+    name = "".join(c for c in seen if unicodedata.category(c) != "Zs")
     if not name:
         return "not-a-reviewer", "no reviewer is named"
-    if name.partition(":")[0] in _NO_PEOPLE:
+    if name.partition(":")[0] in _NO_PEOPLE or _BEGINS.match(seen) or _ENDS.search(seen):
         return "not-a-reviewer", f"{reviewer!r} is no reviewer: agents and rules never promote"
     return None
 

@@ -39,7 +39,13 @@ def _decision(**changes: Any) -> ReviewDecision:
     return ReviewDecision(**fields | changes)
 
 
-@pytest.mark.parametrize("name", ["anna", "Anna Rossi", "anna@clinic.example", "Agenta", "李"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("anna", "Anna Rossi", "anna@clinic.example", "Agenta", "李", "abbot", "j-abbot"),
+        *("anna.bot", "Bot, Anna", "Bot Jansen", "rule.john", "Systema", "modelli"),
+    ],
+)
 def test_people_may_review(name: str) -> None:
     """Names of people, whatever their alphabet."""
     assert reviewer_refusal(name) is None
@@ -53,6 +59,26 @@ def test_people_may_review(name: str) -> None:
 def test_no_agent_slips_through(word: str, tail: str, before: str) -> None:
     """Case, width, white space and invisible characters change nothing."""
     assert reviewer_refusal(before + word + tail) is not None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "agent-7",
+            "Agent_7",
+            "agent7",
+            "agent/x",
+            "agent smith",
+            "llm.reviewer",
+            "policy engine",
+        ),
+        *("bot-2", "bot 2", "claude-bot", "dependabot[bot]", "review_agent", "x-bot2"),
+    ],
+)
+def test_no_agent_slips_through_without_a_colon(name: str) -> None:
+    """Whatever sign stands between the kind and the name."""
+    assert reviewer_refusal(name) is not None
 
 
 @pytest.mark.parametrize("type", sorted(EVENT_TYPES.keys() - REUSABLE_TYPES))
