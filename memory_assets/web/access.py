@@ -14,7 +14,8 @@ from starlette.requests import Request
 
 from memory_assets.web.reviewers import Reviewer, ReviewersFile, token_hash
 
-_NAME, _CSRF = "name", "csrf"
+_NAME, _MARK, _CSRF = "name", "mark", "csrf"
+_MARK_LENGTH = 16
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,11 @@ class Access:
         name = request.session.get(_NAME)
         if not isinstance(name, str):
             return None
-        if self.local is not None and name == self.local.name:
-            return self.local
-        return self.reviewers.named(name)
+        is_local = self.local is not None and name == self.local.name
+        found = self.local if is_local else self.reviewers.named(name)
+        # Whoever gets a new token signs in again: the old one may be in somebody's hands.
+        same = found is not None and request.session.get(_MARK) == _mark(found)
+        return found if same else None
 
     def sign_in(self, request: Request, token: str) -> Reviewer | None:
         """The reviewer whose token this is, now signed in; None when it is nobody's."""
@@ -53,7 +56,7 @@ class Access:
             found = self.local if same else None
         if found is not None:
             request.session.clear()
-            request.session[_NAME] = found.name
+            request.session[_NAME], request.session[_MARK] = found.name, _mark(found)
         return found
 
     def _is_trusted(self, peer: str) -> bool:
@@ -62,6 +65,11 @@ class Access:
         except ValueError:
             return False
         return any(address == ip_address(proxy) for proxy in self.trusted_proxies)
+
+
+def _mark(reviewer: Reviewer) -> str:
+    """Tells the token that somebody signed in with from later ones."""
+    return reviewer.token_sha256[:_MARK_LENGTH]
 
 
 def csrf_token(request: Request) -> str:

@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from memory_assets.errors import AccessDenied, MemoryAssetsError, UsageError
+from memory_assets.errors import AccessDenied, MemoryAssetsError, SettingsError, UsageError
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.web import actions, pages
 from memory_assets.web.access import Access
@@ -98,7 +98,8 @@ def _named_error(request: Request, error: Exception) -> Response:
     if isinstance(error, AccessDenied):
         # Another tenant's pages look like pages that do not exist.
         return _problem(request, 404, "There is no such page.", "")
-    status = 404 if isinstance(error, UsageError) else 503
+    asked = isinstance(error, UsageError) and not isinstance(error, SettingsError)
+    status = 404 if asked else 503
     return _problem(request, status, error.what, error.remedy)
 
 
@@ -110,4 +111,8 @@ def _http_error(request: Request, error: Exception) -> Response:
 
 def _problem(request: Request, status: int, what: str, remedy: str) -> Response:
     content: dict[str, Any] = {"what": what, "remedy": remedy, "status": status}
-    return Page.of(request, allow_strangers=True).render("problem.html", content, status=status)
+    try:
+        made = Page.of(request, allow_strangers=True)
+    except MemoryAssetsError:
+        made = Page(request, None)  # who asks cannot be told: the reviewers' file is not readable
+    return made.render("problem.html", content, status=status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _FLASH: Final = "flash"
-_MOST_FLASH: Final = 600
-"""Characters: a message lives in the session's cookie, which has little room."""
+_MOST_FLASH: Final = 1_800
+"""Bytes as the cookie writes them: a message lives in there, and a browser takes 4 KB at most."""
 Handler = Callable[["Page"], Response]
 
 
@@ -106,7 +107,7 @@ class Page:
     def go(self, path: str, message: str = "", *, undo: bool = False) -> Response:
         """A redirect to one of our own pages, which then shows the message."""
         if message:
-            self.request.session[_FLASH] = {"text": message[:_MOST_FLASH], "undo": undo}
+            self.request.session[_FLASH] = {"text": _fitting(message), "undo": undo}
         return RedirectResponse(own_path(path), 303)
 
 
@@ -120,11 +121,22 @@ def page(handler: Handler) -> Callable[[Request], Response]:
             access: Access = request.app.state.access
             if access.proxy_header is not None:
                 raise HTTPException(403, "The proxy named nobody who reviews here.")
-            back = urlencode({"next": str(request.url.path)})
+            asked = request.url
+            back = urlencode({"next": f"{asked.path}?{asked.query}" if asked.query else asked.path})
             return RedirectResponse(f"/sign-in?{back}", 303)
         return handler(made)
 
     return answer
+
+
+def _fitting(message: str) -> str:
+    """The message, cut to what its cookie holds; a character is up to twelve bytes in there."""
+    room = _MOST_FLASH
+    for at, character in enumerate(message):
+        room -= len(json.dumps(character)) - 2
+        if room < 0:
+            return message[:at].rstrip() + " …"
+    return message
 
 
 def own_path(path: object) -> str:

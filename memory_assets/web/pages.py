@@ -83,11 +83,8 @@ def session(this: Page) -> Response:
     tenant = this.tenant(this.request.path_params["tenant"])
     name = this.request.path_params["session"]
     wanted = QueueFilter(tenant, session_id=name, state="all")
-    items = [
-        i
-        for i in this.state.queue(this.reviewer.principal, wanted).items
-        if i["kind"] == "candidate"
-    ]
+    everything = this.state.queue(this.reviewer.principal, wanted).items
+    items = [i for i in everything if i["kind"] == "candidate"]
     finished, lines = _session_facts(this, tenant, name)
     if finished is None and not items:
         raise HTTPException(404)
@@ -101,6 +98,7 @@ def session(this: Page) -> Response:
             "refused_lines": lines,
             "pending": pending,
             "decided": [i for i in items if i["state"] not in PENDING],
+            "about": [i for i in everything if i["kind"] != "candidate" and i["state"] in PENDING],
             "question": next((i["question_context"] for i in items if i["question_context"]), ""),
         },
     )
@@ -155,8 +153,10 @@ def refused(this: Page) -> Response:
         raise HTTPException(404)
     tenants = this.reviewer.tenants
     found = refused_lines(this.state.assessment, this.state.proposals)
-    shown = [row for row in found if _tenant_of(row["raw"]) in tenants]
-    return this.render("refused.html", {"lines": shown})
+    of = [(row, _tenant_of(row["raw"])) for row in found]
+    shown = [row for row, tenant in of if tenant in tenants]
+    nobodys = [row["line"] for row, tenant in of if tenant is None]
+    return this.render("refused.html", {"lines": shown, "nobodys": nobodys})
 
 
 async def sign_in(request: Request) -> Response:

@@ -38,7 +38,8 @@ class States:
 
     def _signature(self) -> tuple[str, ...]:
         home = self.workspace.home
-        files = [home.current, home.review_decisions, *sorted(home.derived.glob("*.json"))]
+        said = [home.review_decisions, home.feedback]
+        files = [home.current, *said, *sorted(home.derived.glob("*.json"))]
         return tuple(_signature(path) for path in files)
 
 

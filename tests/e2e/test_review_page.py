@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from memory_assets.domain.visibility import Principal
 from memory_assets.pipeline.nightly.night import run_night
 from memory_assets.pipeline.nightly.samples import copy_samples
+from memory_assets.pipeline.review.decide import ReviewDesk, Verdict
 from memory_assets.pipeline.workspace import Workspace
+from memory_assets.steps.review.items import ItemRef
+from memory_assets.steps.search.feedback import give_feedback
 from tests.building import close, row, write_session
 from tests.e2e.browser import browser, screenshot
 from tests.e2e.processes import Service, wait_for
@@ -28,6 +32,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 NASTY = (
     '<script>document.title="owned"</script> [x](javascript:alert(1)) ![i](http://127.0.0.1:9/i)'
+)
+
+LINES = (
+    "const all = document.createRange(); all.selectNodeContents(arguments[0]);"
+    "return all.getClientRects().length"
 )
 
 
@@ -204,11 +213,24 @@ def test_a_batch_is_accepted_from_the_queue(page: Chrome, served: Served) -> Non
 
 
 def test_an_item_that_changed_meanwhile_is_shown_again(page: Chrome, served: Served) -> None:
-    """Somebody else decided first: what this page showed is refused, not overwritten blindly."""
+    """What this page showed is no longer so: refused, not overwritten blindly."""
     page.get(_base(served) + "/items/clinica/2026-03-01-nasty/seq:2")
     page.execute_script("document.querySelector('[name^=\"seen:\"]').value = '0'.repeat(64)")
     _one(page, "button[value=accept]").click()
     assert "not what the reviewer saw" in _one(page, ".flash").text
+
+
+def test_a_colleagues_verdict_is_shown_before_it_is_replaced(page: Chrome, served: Served) -> None:
+    """Somebody else decided on an item that this page still shows as waiting."""
+    page.get(_base(served) + "/items/clinica/2026-03-01-nasty/seq:2")
+    desk = ReviewDesk(served.workspace, "luca", now=datetime.now(UTC))
+    desk.decide([ItemRef("clinica", "2026-03-01-nasty", 2)], Verdict("decline"))
+    _press(page, "a")
+    assert "luca declined it" in _one(page, ".flash").text
+    assert _one(page, ".chip-state").text == "declined"
+    screenshot(page, "review-decided-since")
+    _press(page, "a")
+    assert "1 accepted" in _one(page, ".flash").text
 
 
 def test_it_works_at_phone_width_and_in_the_dark(served: Served) -> None:
@@ -232,6 +254,8 @@ def test_it_works_at_phone_width_and_in_the_dark(served: Served) -> None:
                 window.get(_base(served) + path)
                 wide = window.execute_script("return document.documentElement.scrollWidth")
                 assert wide <= 390, (name, wide)
+                for heading in _all(window, ".tokens th"):
+                    assert window.execute_script(LINES, heading) == 1, heading.text
                 screenshot(window, f"review-{name}-phone-{scheme}")
 
 
@@ -257,3 +281,26 @@ def test_what_was_decided_is_published_and_summarised(page: Chrome, served: Serv
     page.get(_base(served) + "/digest/clinica?days=2")
     assert "New memories" in _one(page, ".digest").text
     screenshot(page, "review-digest")
+
+
+def test_feedback_is_opened_read_and_accepted(page: Chrome, served: Served) -> None:
+    """What somebody said of a memory is in the queue at once; ``a`` retires the memory."""
+    give_feedback(
+        served.workspace.searcher,
+        Principal.local("clinica"),
+        "mem-0003",
+        tenant_id=None,
+        kind="wrong",
+        why=f"not so: {NASTY}",
+        given_by="Dr. Verdi",
+        now=datetime.now(UTC),
+    )
+    page.get(_base(served) + "/?label=feedback")
+    _one(page, ".row a").click()
+    assert "Dr. Verdi" in _one(page, ".alert").text
+    assert "<script>" in _one(page, ".alert").text
+    assert "mem-0003" in _one(page, ".body").text
+    assert _all(page, "main script, main img") == []
+    screenshot(page, "review-feedback")
+    _press(page, "a")
+    assert "1 accepted" in _one(page, ".flash").text

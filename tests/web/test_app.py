@@ -215,10 +215,12 @@ def test_a_strange_host_name_is_refused(client: Open) -> None:
 def test_a_token_that_was_replaced_opens_nothing(
     client: Open, tokens: dict[str, str], tmp_path: Path
 ) -> None:
-    """A new token takes the place of the old one at once; so does leaving the file."""
+    """A new token signs out whoever came with the old one; so does leaving the file."""
     one = client("anna")
-    new_token(tmp_path / "reviewers.toml", "anna", tenants=["clinic"])
+    again = new_token(tmp_path / "reviewers.toml", "anna", tenants=["clinic"])
+    assert one.get("/").url.path == "/sign-in"
     assert client().get(f"/sign-in?token={tokens['anna']}").status_code == 403
+    assert one.get(f"/sign-in?token={again}").url.path == "/"
     (tmp_path / "reviewers.toml").write_text("")
     assert one.get("/").url.path == "/sign-in"
 
@@ -235,6 +237,40 @@ def test_a_proxy_is_believed_from_its_own_address_alone(client: Open, world: Wor
     assert other.get("/", headers=header).status_code == 403
 
 
+def test_a_broken_reviewers_file_is_told_on_a_page(client: Open, tmp_path: Path) -> None:
+    """Whoever asks reads what is wrong and where to mend it; the server goes on."""
+    one = client("anna")
+    file = tmp_path / "reviewers.toml"
+    sound = file.read_text("utf-8")
+    file.write_text("[reviewers.anna")
+    for path in ("/", "/sign-in", "/items/clinic/s1/seq:1"):
+        got = one.get(path)
+        assert (got.status_code, "Cannot read the reviewers" in got.text) == (503, True)
+        assert "Ablation" not in got.text
+    file.write_text(sound)
+    assert one.get("/").status_code == 200
+
+
+def test_signing_in_leads_to_the_page_that_was_asked_for(
+    client: Open, tokens: dict[str, str]
+) -> None:
+    """Filters and days of a link that somebody sent are still there afterwards."""
+    stranger = client()
+    asked = stranger.get("/?label=refines&state=all")
+    form = {"csrf": _csrf(stranger, "/sign-in"), "token": tokens["anna"]}
+    assert str(stranger.post(str(asked.url), data=form).url).endswith("/?label=refines&state=all")
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "😀"])
+def test_a_long_message_fits_its_cookie(client: Open, letter: str) -> None:
+    """A browser drops a cookie of more than 4,096 bytes, and the message with it."""
+    one = client("anna")
+    fields = {"csrf": _csrf(one), "action": "duplicate", "memory_id": letter * 5_000}
+    got = one.post("/items/clinic/s1/seq:1", data=fields, follow_redirects=False)
+    assert len(got.headers["set-cookie"]) < 4_096
+    assert f"{letter * 100}" in one.get("/").text
+
+
 def test_refused_lines_of_other_tenants_are_not_shown(world: World, client: Open) -> None:
     """A line that cannot be read, or speaks of another tenant, is nobody's here."""
     append_lines(
@@ -245,6 +281,7 @@ def test_refused_lines_of_other_tenants_are_not_shown(world: World, client: Open
     assert "mine" in text
     assert "theirs" not in text
     assert "???" not in text
+    assert "1 more line (number" in text
 
 
 def test_addresses_that_name_nothing(client: Open) -> None:
