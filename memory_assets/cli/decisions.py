@@ -57,14 +57,22 @@ def register(app: typer.Typer) -> None:
                 "--limit", min=1, metavar="N", help="Show so many candidates (text only)."
             ),
         ] = None,
+        seq: Annotated[
+            int | None,
+            typer.Option(
+                "--seq", min=1, metavar="N", help="Open this row: show its personal data too."
+            ),
+        ] = None,
     ) -> View:
         """Show what a session offers to a reviewer, and what is refused and why.
 
-        Without --tenant the session's name must be the only one of all tenants.
+        Without --tenant the session's name must be the only one of all tenants. Personal data is
+        covered until its row is opened.
         """
         from memory_assets.pipeline.inspect.preview import preview_session
 
-        return preview_view(preview_session(run.workspace, session, tenant_id=tenant), limit)
+        found = preview_session(run.workspace, session, tenant_id=tenant, opened=seq)
+        return preview_view(found, limit)
 
 
 def preview_view(found: SessionPreview, limit: int | None = None) -> View:
@@ -102,7 +110,8 @@ def _preview(out: Console, found: SessionPreview, limit: int | None) -> None:
     out.print(f"\n{count} candidate(s)", style="bold")
     for row in found.candidates[:limit]:
         same = f" (also {', '.join(row['equal_refs'])})" if row["equal_refs"] else ""
-        out.print(f"\n{row['ref']}{same}  {text(row['subject'])}", style="bold")
+        held = f"  [personal data: {row['personal']}]" if row["personal"] else ""
+        out.print(text(f"\n{row['ref']}{same}{held}  {row['subject']}"), style="bold")
         out.print(text(row["detail"]))
         if row["rationale"]:
             out.print(text(f"because: {row['rationale']}"))

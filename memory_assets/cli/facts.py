@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,18 +19,27 @@ def register(app: typer.Typer) -> None:
 
     @command(facts, "list", lists=True)
     def list_(run: Run, tenant: Tenant = None) -> View:
-        """List the facts of a tenant with their source row, span and extractor."""
+        """List the facts of a tenant with their source row, span and extractor.
+
+        Personal data is covered; `review show` opens a fact.
+        """
         from memory_assets.pipeline.inspect.fact_list import facts_of
 
         rows = facts_of(run.workspace, tenant)
         return View(rows, lambda out: _facts(out, rows))
 
     @command(facts, "refused", lists=True)
-    def refused(run: Run, tenant: Tenant = None) -> View:
-        """List the models' answers in quarantine, each with its reason and as it came."""
+    def refused(
+        run: Run,
+        tenant: Tenant = None,
+        raw: Annotated[
+            bool, typer.Option("--raw", help="Just as they came: personal data uncovered.")
+        ] = False,
+    ) -> View:
+        """List the models' answers in quarantine, each with its reason, personal data covered."""
         from memory_assets.pipeline.inspect.fact_list import refused_of
 
-        rows = refused_of(run.workspace, tenant)
+        rows = refused_of(run.workspace, tenant, raw=raw)
         return View(rows, lambda out: _refused(out, rows))
 
     @command(facts, "retry", writes=True)

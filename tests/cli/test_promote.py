@@ -84,6 +84,21 @@ def test_personal_data_that_is_left_out_is_told(fresh: Cli) -> None:
     assert "offers nothing" not in done.out
 
 
+def test_the_preview_covers_personal_data_until_its_row_is_opened(fresh: Cli) -> None:
+    """The refusal names the way to it, and that way shows the text."""
+    account = "IT60X0542811101000000123456"
+    content = ("--subject", "Account", "--detail", account)
+    session = fresh("registry", "add", "--tenant", "clinica", *content, "--json").json()[
+        "session_id"
+    ]
+    listed = fresh("preview", "--session", session).out
+    assert "[personal data: IBAN]  Account" in listed
+    assert account not in listed
+    done = fresh("promote", "--session", session, "--reviewer", "anna")
+    assert "`preview --seq 1`" in done.out
+    assert account in fresh("preview", "--session", session, "--seq", "1").out
+
+
 def test_an_agent_promotes_nothing(fresh: Cli) -> None:
     """Direct commands are no way round the review."""
     for command in (["promote"], ["save-one", "--seq", "1"]):

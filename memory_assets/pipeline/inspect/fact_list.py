@@ -7,6 +7,7 @@ from typing import Any, Final
 import polars as pl
 
 from memory_assets.domain.events import format_ref
+from memory_assets.domain.personal import mask, masked
 from memory_assets.domain.schemas import FACTS, PROMOTION_KEY, SESSIONS
 from memory_assets.pipeline.inspect.browse import plain
 from memory_assets.pipeline.inspect.tenants import require_tenant
@@ -20,7 +21,7 @@ _SHOWN: Final = ("subject", "detail", "span_start", "span_end", "extractor", "re
 
 
 def facts_of(workspace: Workspace, tenant_id: str | None) -> list[dict[str, Any]]:
-    """The facts of a tenant in the order of their sessions and rows.
+    """The facts of a tenant in the order of their sessions and rows, personal data covered.
 
     Raises:
         UnknownTenantError: no tenant was named, or nothing is known of it.
@@ -30,21 +31,28 @@ def facts_of(workspace: Workspace, tenant_id: str | None) -> list[dict[str, Any]
     rows = current_facts(
         workspace.derived, sessions, FACTS.names(), pl.col("tenant_id") == tenant
     ).sort(PROMOTION_KEY)
+    clients = workspace.client_names(tenant)
     return [
         plain({**{k: row[k] for k in (*PROMOTION_KEY, *_SHOWN)}, "ref": _ref(row)})
-        for row in rows.to_dicts()
+        for row in (masked(row, clients) for row in rows.to_dicts())
     ]
 
 
-def refused_of(workspace: Workspace, tenant_id: str | None) -> list[dict[str, Any]]:
-    """The refused answers of a tenant, as they came.
+def refused_of(
+    workspace: Workspace, tenant_id: str | None, *, raw: bool = False
+) -> list[dict[str, Any]]:
+    """The refused answers of a tenant: ``raw`` as they came, else with personal data covered.
 
     Raises:
         UnknownTenantError: no tenant was named, or nothing is known of it.
     """
     tenant = require_tenant(workspace, tenant_id)
     rows = refused_answers(workspace.derived).filter(pl.col("tenant_id") == tenant)
-    return [{**row, "ref": _ref(row)} for row in rows.sort(PROMOTION_KEY).to_dicts()]
+    clients = workspace.client_names(tenant)
+    return [
+        {**row, "ref": _ref(row), "answer": row["answer"] if raw else mask(row["answer"], clients)}
+        for row in rows.sort(PROMOTION_KEY).to_dicts()
+    ]
 
 
 def retry_refused(workspace: Workspace, tenant_id: str | None) -> int:

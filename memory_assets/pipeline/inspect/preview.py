@@ -10,7 +10,7 @@ from memory_assets.domain.boundaries import offer_refusal
 from memory_assets.domain.candidates import Candidate, Refusal
 from memory_assets.domain.events import format_ref
 from memory_assets.domain.keys import cited_memories
-from memory_assets.domain.personal import personal_text
+from memory_assets.domain.personal import mask, masked, personal_text
 from memory_assets.pipeline.inspect.sessions import SessionReading, find_session, read_session
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.steps.ledgers.decide import content_hash
@@ -41,11 +41,16 @@ class SessionPreview:
 
 
 def preview_session(
-    workspace: Workspace, session_id: str, *, tenant_id: str | None = None
+    workspace: Workspace,
+    session_id: str,
+    *,
+    tenant_id: str | None = None,
+    opened: int | None = None,
 ) -> SessionPreview:
     """The deterministic preview of a session, from its ledger and companion alone.
 
     Schema choices are never offered, whatever let them come so far: this boundary holds alone.
+    Personal data is covered, except in the decision that is ``opened``.
 
     Raises:
         UnknownTenantError, UnknownSessionError, LedgerUnreadable: there is nothing to preview.
@@ -54,14 +59,14 @@ def preview_session(
     found = reading.preview
     clients = workspace.client_names(reading.files.key[0])
     candidates: list[dict[str, Any]] = []
-    refused = [_refusal(r) for r in found.refused]
+    refused = [_refusal(r, clients) for r in found.refused]
     for candidate in found.candidates:
         event = candidate.decision.event
         why = offer_refusal(event.type, event.subject, reading.names)
         if why is None:
-            candidates.append(_offered(candidate, clients))
+            candidates.append(_offered(candidate, clients, opened))
         else:
-            refused.append(_refusal(Refusal(candidate.decision, *why)))
+            refused.append(_refusal(Refusal(candidate.decision, *why), clients))
     return SessionPreview(
         *reading.files.key,
         finished=reading.finished,
@@ -71,7 +76,9 @@ def preview_session(
     )
 
 
-def _offered(candidate: Candidate, client_names: Sequence[str]) -> dict[str, Any]:
+def _offered(
+    candidate: Candidate, client_names: Sequence[str], opened: int | None
+) -> dict[str, Any]:
     event = candidate.decision.event
     shown = {
         "decision_seq": event.ref,
@@ -90,18 +97,21 @@ def _offered(candidate: Candidate, client_names: Sequence[str]) -> dict[str, Any
         "content_sha256": content_hash(event),
     }
     personal = personal_text({**shown, "metadata": event.metadata}, client_names)
-    return {**shown, "personal": personal}
+    covered = personal is not None and opened not in (event.ref, *candidate.equal_refs)
+    if covered:
+        shown = masked(shown, client_names)
+    return {**shown, "personal": personal, "masked": covered}
 
 
-def _refusal(refusal: Refusal) -> dict[str, Any]:
+def _refusal(refusal: Refusal, client_names: Sequence[str]) -> dict[str, Any]:
     event = refusal.decision.event
     return {
         "decision_seq": event.ref,
         "ref": format_ref(event.ref),
         "type": event.type,
-        "subject": event.subject,
+        "subject": mask(event.subject, client_names),
         "code": refusal.code,
-        "reason": refusal.reason,
+        "reason": mask(refusal.reason, client_names),
     }
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from memory_assets.domain.events import format_ref
+from memory_assets.domain.personal import mask
 from memory_assets.domain.reasons import in_words
 from memory_assets.pipeline.inspect.quarantine import RefusedLine, refused_lines_of
 from memory_assets.pipeline.nightly.night import NightProgress, problem_rows
@@ -22,6 +23,7 @@ from memory_assets.steps.ledgers.decide import DecideResult, decide
 from memory_assets.steps.ledgers.ingest import IngestResult, ingest
 from memory_assets.steps.promotion.consolidate import Assessment
 from memory_assets.steps.promotion.extraction import rehearse_facts
+from memory_assets.steps.promotion.personal import ClientNames, with_personal
 from memory_assets.steps.promotion.planning import Plan, plan_generation
 from memory_assets.steps.promotion.publish import assess_home
 from memory_assets.steps.registry.access import new_uses
@@ -43,6 +45,8 @@ class DryRunReport:
     generation: int
     """The published generation, which stays."""
     seconds: float
+    client_names: ClientNames = lambda _: ()
+    """What is only listed here is shown with personal data covered."""
 
     @property
     def candidates(self) -> int:
@@ -51,23 +55,34 @@ class DryRunReport:
 
     def would_promote(self) -> list[dict[str, Any]]:
         """New memories with the ids that they would get, if nothing else changed before."""
-        return [_shown(row, "new memory") for row in self.plan.promotions.memories]
+        return [self._shown(row, "new memory") for row in self.plan.promotions.memories]
 
     def would_corroborate(self) -> list[dict[str, Any]]:
         """Decisions that would count as "seen again" for an existing or new memory."""
-        return [_shown(row, row["kind"]) for row in self.plan.promotions.corroborations]
+        return [self._shown(row, row["kind"]) for row in self.plan.promotions.corroborations]
 
     def would_wait(self) -> list[dict[str, Any]]:
         """Candidates that would wait for a reviewer, with what they look like."""
         return [
-            {**_place(row), "subject": row["subject"], "label": row["label"]}
+            {
+                **_place(row),
+                "subject": self._covered(row, row["subject"]),
+                "label": with_personal(row["label"], row["personal"]),
+            }
             for row in self.assessment.candidates.to_dicts()
         ]
 
     def left_out(self) -> list[dict[str, Any]]:
         """Clarifications that would be no candidates, each with its reason."""
         rows = self.assessment.routes.filter(pl.col("route").is_in(_LEFT_OUT)).to_dicts()
-        return [{**_place(row), "subject": row["subject"], **_why(row)} for row in rows]
+        return [
+            {
+                **_place(row),
+                "subject": self._covered(row, row["subject"]),
+                **{name: self._covered(row, said) for name, said in _why(row).items()},
+            }
+            for row in rows
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """The report as ``--json`` prints it; the counts are named as those of a real night."""
@@ -103,6 +118,14 @@ class DryRunReport:
             "problems": problem_rows(self.ingest),
             "unknown_tenants": dict(self.ingest.unknown_tenants),
         }
+
+    def _covered(self, row: Mapping[str, Any], said: str) -> str:
+        return mask(said, self.client_names(row["tenant_id"]))
+
+    def _shown(self, row: Mapping[str, Any], kind: str) -> dict[str, Any]:
+        found = {"memory_id": row["memory_id"], "kind": kind, **_place(row)}
+        covered = {name: self._covered(row, row[name]) for name in ("subject", "detail")}
+        return {**found, **covered, "verdict_by": row["verdict_by"]}
 
 
 def rehearse(
@@ -143,6 +166,7 @@ def rehearse(
             refused=refused_lines_of(derived),
             generation=current.number,
             seconds=round(time.perf_counter() - began, 3),
+            client_names=workspace.client_names,
         )
 
 
@@ -176,12 +200,6 @@ def _place(row: Mapping[str, Any]) -> dict[str, Any]:
         "decision_seq": row["decision_seq"],
         "ref": format_ref(row["decision_seq"]),
     }
-
-
-def _shown(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    found = {"memory_id": row["memory_id"], "kind": kind, **_place(row)}
-    found |= {name: row[name] for name in ("subject", "detail", "verdict_by")}
-    return found
 
 
 def _why(row: Mapping[str, Any]) -> dict[str, str]:

@@ -144,7 +144,8 @@ def _unseen(candidate: dict[str, Any], stands: ReviewDecision | None) -> tuple[s
         return "declined", f"{stands.reviewer} declined it{why}; to accept it, save it by its seq"
     if candidate["personal"]:
         why = f"it holds personal data ({candidate['personal']})"
-        return "personal-data", f"{why}: look at it, then save it by its seq"
+        look = f"preview --seq {candidate['decision_seq']}"
+        return "personal-data", f"{why}: look at it (`{look}`), then save it by its seq"
     return None
 
 

@@ -129,3 +129,30 @@ def _events(world: World) -> list[events.LedgerEvent]:
     path = world.session("clinic", "s", *CHOICES)
     found = read_ledger(path, tenant_id="clinic", session_id="s", origin="ledger")
     return list(found.events)
+
+
+def test_personal_data_is_covered_until_its_row_is_opened(world: World) -> None:
+    """In every text that is listed, refused rows included; opening one row leaves the others."""
+    world.tenants('[tenants.clinic]\nclient_names = ["Mario Rossi"]\n')
+    found = _preview(
+        world,
+        row(1, subject="Account", detail="IT60X0542811101000000123456 is internal"),
+        row(2, subject="Contact", detail="who signs", rationale="says Mario Rossi"),
+        row(3, subject="Elective", detail="planned"),
+        row(4, subject="Mario Rossi", detail="a client"),
+        note(5, "decision_withdrawn", "seq:4"),
+        close(6),
+    )
+    shown = [(c["detail"], c["rationale"], c["masked"]) for c in found.candidates]
+    assert shown == [
+        ("[IBAN] is internal", "", True),
+        ("who signs", "says [client name]", True),
+        ("planned", "", False),
+    ]
+    assert [r["subject"] for r in found.refused] == ["[client name]"]
+    opened = preview_session(world.workspace, "s", tenant_id="clinic", opened=2)
+    assert [c["masked"] for c in opened.candidates] == [True, False, False]
+    assert opened.candidates[1]["rationale"] == "says Mario Rossi"
+    assert [c["content_sha256"] for c in opened.candidates] == [
+        c["content_sha256"] for c in found.candidates
+    ]

@@ -98,3 +98,29 @@ def test_it_waits_for_nobody(world: World) -> None:
     world.night()
     with exclusive(world.workspace.home.publisher_lock, purpose="testing"):
         assert _rehearse(world).generation == 1
+
+
+def test_personal_data_is_covered(tmp_path: Path) -> None:
+    """In what would be promoted, would wait and would be left out: all of it is only listed."""
+    world = World(tmp_path)
+    world.tenants('[tenants.bank]\nclient_names = ["Mario Rossi"]\n')
+    account = "IT60X0542811101000000123456"
+    world.session(
+        "bank",
+        "one",
+        row(1, subject=f"Account {account}", detail="of Mario Rossi"),
+        row(2, subject="Mario Rossi", detail="a client"),
+        row(3, subject=f"dim_{account}", detail="a table"),
+        close(4),
+    )
+    world.night()
+    world.review("bank", "one", 1, "accept")
+    report = _rehearse(world)
+    (promoted,) = report.would_promote()
+    assert (promoted["subject"], promoted["detail"]) == ("Account [IBAN]", "of [client name]")
+    (waiting,) = report.would_wait()
+    assert waiting["subject"] == "[client name]"
+    assert waiting["label"] == "new; personal data: client name"
+    (left,) = report.left_out()
+    assert left["code"] == "schema-name"
+    assert account not in str(report.to_dict())
