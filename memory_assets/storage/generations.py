@@ -160,7 +160,11 @@ class Snapshot:
         return self.generation.number
 
     def table(self, spec: TableSpec) -> pl.DataFrame:
-        """A registry table as this generation holds it."""
+        """A registry table as this generation holds it.
+
+        Raises:
+            CorruptStore: a part is missing, or is not what was published.
+        """
         return self._store.parts.read(spec, self.generation.tables.get(spec.name, ()))
 
     def index(self, space: PinnedSpace | None = None) -> PinnedIndex | None:
@@ -180,7 +184,7 @@ class GenerationStore:
 
     def __init__(self, home: Home, pointer: Pointer | None = None) -> None:
         self.home = home
-        self.parts = PartStore(home.registry, remedy=RESTORE)
+        self.parts = PartStore(home.registry, remedy=RESTORE, checked=True)
         self.pointer: Pointer = pointer or LocalPointer(home.current)
 
     def current(self, *, verify: bool = False) -> tuple[Generation, str | None]:

@@ -98,7 +98,7 @@ class ObjectPartStore(PartStore):
         """Objects are fetched one by one."""
 
     def _source(self, part: Part) -> io.BytesIO:
-        return io.BytesIO(self._bytes(part))
+        return io.BytesIO(self._as_listed(part))
 
     def _bytes(self, part: Part) -> bytes:
         import obstore

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from memory_assets.domain.schemas import MEMORIES
+from memory_assets.errors import CorruptStore
+from memory_assets.storage.generations import GenerationStore
 from memory_assets.storage.home import Home
 from tests.crash.conftest import Place
 from tests.crash.forking import Forker
@@ -97,6 +100,9 @@ def test_a_changed_part_is_found_before_anything_is_built_on_it(
     error = failed(forker, place)
     assert (error["error"], Path(error["where"])) == ("corrupt-store", part)
     assert "backup" in error["remedy"]
+    with pytest.raises(CorruptStore) as caught:
+        GenerationStore(Home(place.home)).snapshot().table(MEMORIES)
+    assert caught.value.where == str(part), "a reader is told as well"
 
 
 def test_a_missing_pointer_is_never_guessed(place: Place, forker: Forker) -> None:

@@ -99,6 +99,32 @@ def test_reading_a_damaged_part_is_a_named_error(store: PartStore, damage: str) 
     assert caught.value.where == str(path)
 
 
+def test_a_checked_store_gives_no_row_of_a_part_that_was_changed(tmp_path: Path) -> None:
+    """Whichever byte was flipped, alone or beside a sound part; others may decode to other rows."""
+    store = PartStore(tmp_path, remedy="restore it", checked=True)
+    sound, part = _written(store, 7), _written(store, *range(60))
+    assert store.read(DECIDED, [sound, part])["ingest_no"].to_list() == [7, *range(60)]
+    path = store.root / part.path
+    data = path.read_bytes()
+    silent = 0
+    for place in range(4, len(data), 29):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        for listed in ([part], [sound, part]):
+            with pytest.raises(CorruptStore, match="differs") as caught:
+                store.read(DECIDED, listed)
+            assert caught.value.where == str(path)
+        silent += _decodes(tmp_path, part)
+    assert silent > 0, "no flip was readable, so this test would pass without the check"
+
+
+def _decodes(root: Path, part: Part) -> bool:
+    try:
+        PartStore(root, remedy="").read(DECIDED, [part])
+    except CorruptStore:
+        return False
+    return True
+
+
 def test_odd_texts_and_bytes_survive(store: PartStore) -> None:
     """Quarantine holds whatever bytes a line had."""
     raw = bytes(range(256)) * 3
