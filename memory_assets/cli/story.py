@@ -32,7 +32,7 @@ def night_story(out: Console, report: NightReport, *, now: datetime) -> None:
         out,
         [
             ("sessions", night.sessions, _sessions(night)),
-            ("events", night.events, f"{night.new_events} new; {_lines(night.quarantined)}"),
+            ("events", night.events, _events(night)),
             (
                 "effective decisions",
                 report.decide.in_force,
@@ -57,7 +57,7 @@ def night_story(out: Console, report: NightReport, *, now: datetime) -> None:
     _pairs(out, report.paths.items())
     _heading(out, f"Time: {report.seconds:.1f} s")
     _pairs(out, ((name, _seconds(report, name)) for name in report.steps))
-    _next(out, report.waiting)
+    _next(out, report.waiting, report.proposals)
 
 
 def dry_run_story(out: Console, report: DryRunReport) -> None:
@@ -68,7 +68,7 @@ def dry_run_story(out: Console, report: DryRunReport) -> None:
         out,
         [
             ("sessions", night.sessions, _sessions(night)),
-            ("events", night.events, f"{night.new_events} new; {_lines(night.quarantined)}"),
+            ("events", night.events, _events(night)),
             (
                 "effective decisions",
                 report.decide.in_force,
@@ -118,6 +118,11 @@ def _sessions(night: IngestResult) -> str:
     return (
         f"{night.changed} new or changed since the last night; {night.open_sessions} not finished"
     )
+
+
+def _events(night: IngestResult) -> str:
+    own = f"; {night.companion_events:,} in companion files" if night.companion_events else ""
+    return f"{night.new_events:,} new{own}; {_lines(night.quarantined)}"
 
 
 def _lines(count: int) -> str:
@@ -205,14 +210,19 @@ def _listed(
         out.print(f"{_INDENT}and {len(rows) - SHOWN} more: add --json for all of them")
 
 
-def _next(out: Console, waiting: Mapping[str, int]) -> None:
+def _next(out: Console, waiting: Mapping[str, int], proposals: Mapping[str, int]) -> None:
     _heading(out, "Next")
-    if not waiting:
+    tenants = sorted({*waiting, *proposals})
+    if not tenants:
         out.print(f"{_INDENT}Nothing waits for a reviewer.")
-        return
-    for tenant, count in waiting.items():
+    for tenant in tenants:
+        counts = (
+            (waiting.get(tenant, 0), "candidate(s)"),
+            (proposals.get(tenant, 0), "proposal(s) about published memories"),
+        )
+        what = " and ".join(f"{count} {kind}" for count, kind in counts if count)
         out.print(
-            f"{_INDENT}{count} candidate(s) of {text(tenant)} wait for a reviewer: "
+            f"{_INDENT}{what} of {text(tenant)} wait for a reviewer: "
             f"memory-assets review list --tenant {text(tenant)}",
             soft_wrap=True,
         )

@@ -38,6 +38,35 @@ def test_a_night_is_told_as_a_story(tmp_path: Path) -> None:
         assert step in said
 
 
+def test_what_a_later_night_counts_and_asks_for_is_named(tmp_path: Path) -> None:
+    """A published decision was withdrawn: its proposal waits, and our own rows are told apart."""
+    world = World(tmp_path)
+    world.session("clinic", "done", row(1), note(2, "memory_promoted", "seq:1"), close(3))
+    world.session("clinic", "kept", row(1, subject="Kept", detail="y"), close(2))
+    world.night()
+    world.review("clinic", "kept", 1, "accept")
+    world.night()
+    world.session(
+        "clinic",
+        "done",
+        row(1),
+        note(2, "memory_promoted", "seq:1"),
+        close(3),
+        note(4, "decision_withdrawn", "seq:1"),
+        close(5),
+    )
+    report = world.night()
+    said = " ".join(_printed(lambda out: night_story(out, report, now=world.now)).split())
+    assert "8 events 2 new; 1 in companion files; 0 lines in quarantine" in said
+    assert (
+        "1 proposal(s) about published memories of clinic wait for a reviewer: "
+        "memory-assets review list --tenant clinic" in said
+    )
+    found = report.to_dict()
+    assert (found["waiting"], found["proposals"]) == (0, 1)
+    assert found["proposals_by_tenant"] == {"clinic": 1}
+
+
 def test_a_long_quarantine_is_cut_short(tmp_path: Path) -> None:
     """Thirty refused lines: the first twenty, and the command for all of them."""
     world = World(tmp_path)

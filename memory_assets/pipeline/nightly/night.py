@@ -18,6 +18,7 @@ from memory_assets.steps.merge.types import MergeNight
 from memory_assets.steps.promotion.extract import ExtractResult
 from memory_assets.steps.promotion.markers import MarkersResult
 from memory_assets.steps.promotion.publish import PublishResult
+from memory_assets.steps.review.queue import proposals_by_tenant
 
 NightProgress = Callable[[str, int, int], None]
 """Called with (what is being done, done, total) while a night goes on."""
@@ -59,6 +60,8 @@ class NightReport:
     """What became of free-text events."""
     merge: MergeNight | None = None
     """What the nightly step of the merge did; None where it did not run."""
+    proposals: Mapping[str, int] = field(default_factory=dict)
+    """Proposals about published memories that wait for a reviewer, per tenant."""
 
     @classmethod
     def from_parts(
@@ -82,9 +85,13 @@ class NightReport:
         return cls(ingest, decide, publish, markers, steps, whole, extract=extract, merge=merge)
 
     def located(self, workspace: Workspace) -> NightReport:
-        """The same report with the refused lines and the places of the files."""
-        lines = refused_lines(workspace, limit=SHOWN_LINES)
-        return replace(self, refused=lines, paths=night_paths(workspace))
+        """The same report with the refused lines, the proposals and the places of the files."""
+        return replace(
+            self,
+            refused=refused_lines(workspace, limit=SHOWN_LINES),
+            proposals=proposals_by_tenant(workspace.derived),
+            paths=night_paths(workspace),
+        )
 
     @property
     def waiting(self) -> dict[str, int]:
@@ -122,10 +129,13 @@ class NightReport:
             "open_sessions": night.open_sessions,
             "fail_closed_sessions": night.fail_closed,
             "new_events": night.new_events,
+            "companion_events": night.companion_events,
             "decisions": decided.decisions,
             "effective_clarifications": decided.clarifications_in_force,
             "waiting": sum(self.waiting.values()),
             "waiting_by_tenant": self.waiting,
+            "proposals": sum(self.proposals.values()),
+            "proposals_by_tenant": dict(self.proposals),
             "dropped": [
                 {"code": code, "count": count, "reason": in_words(code)}
                 for code, count in self.dropped.items()

@@ -40,6 +40,7 @@ class IngestResult:
     changed: int
     """Sessions whose accepted or refused rows differ from the last reading."""
     new_events: int
+    """Rows that no earlier reading had, however many were read again with them."""
     events: int
     quarantined: int
     open_sessions: int
@@ -50,6 +51,8 @@ class IngestResult:
     """Folders without an enabled entry in tenants.toml: reported, not consolidated."""
     not_chosen: int = 0
     """Sessions that may have changed and that the run's selection leaves for later."""
+    companion_events: int = 0
+    """How many of ``events`` lie in companion files: verdicts, mostly this project's own."""
 
     def to_metadata(self) -> dict[str, Any]:
         """Counts for the run's metadata; no content."""
@@ -59,6 +62,7 @@ class IngestResult:
             "sessions_changed": self.changed,
             "new_events": self.new_events,
             "events": self.events,
+            "companion_events": self.companion_events,
             "quarantined_lines": self.quarantined,
             "open_sessions": self.open_sessions,
             "fail_closed_sessions": self.fail_closed,
@@ -77,6 +81,7 @@ class _Reading:
     events: list[tuple[object, ...]] = field(default_factory=list)
     refused: list[tuple[object, ...]] = field(default_factory=list)
     changed: int = 0
+    new_rows: int = 0
 
 
 def ingest(
@@ -216,7 +221,12 @@ def _read_session(files: SessionFiles, before: Row | None, reading: _Reading) ->
     if before is not None:
         same &= all(before[name] == row[name] for name in ("quarantined", "torn"))
     reading.changed += not same
+    reading.new_rows += max(0, _row_count(row) - (_row_count(before) if before else 0))
     return row
+
+
+def _row_count(session: Row) -> int:
+    return int(session["rows"]) + int(session["companion_rows"])
 
 
 def _says_the_same(before: Row, ledger: ParsedLedger, companion: ParsedLedger) -> bool:
@@ -358,11 +368,12 @@ def _result(
         sessions=count,
         read=read,
         changed=reading.changed,
-        new_events=len(reading.events),
+        new_events=reading.new_rows,
         events=int(known["rows"].sum()) + int(known["companion_rows"].sum()),
         quarantined=int(known["quarantined"].sum()),
         open_sessions=known.filter(~pl.col("closed")).height,
         fail_closed=known.filter("fail_closed").height,
         problems=tuple(blocked.select(*_KEY, "status", "message").rows()),
         unknown_tenants=unknown,
+        companion_events=int(known["companion_rows"].sum()),
     )

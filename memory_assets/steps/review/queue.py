@@ -124,6 +124,12 @@ def read_queue(derived: DerivedTables) -> pl.DataFrame:
     return derived.read(GROUP, REVIEW_QUEUE)
 
 
+def proposals_by_tenant(derived: DerivedTables) -> dict[str, int]:
+    """Proposals about published memories that wait, as last derived."""
+    rows = derived.read(GROUP, REVIEW_QUEUE, ["tenant_id"], pl.col("kind") != "candidate")
+    return dict(sorted(Counter(rows["tenant_id"]).items()))
+
+
 def judged_pairs(derived: DerivedTables) -> Known:
     """What the guards said about candidates and memories, if today's rules said it."""
     if derived.info(GROUP).get("rule_version") != RULE_VERSION:

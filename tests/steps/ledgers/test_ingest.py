@@ -85,6 +85,7 @@ def test_only_what_grew_is_read(place: Place) -> None:
         out.write(jsonl([row(4), close(5)]))
     found = place.night()
     assert (found.sessions, found.read, found.changed, found.events) == (3, 1, 1, 11)
+    assert (found.new_events, found.companion_events) == (2, 0)
     assert place.refs("s1") == [1, 2, 3, 4, 5]
     assert place.refs("s0") == [1, 2, 3]
     assert place.session("s1")["last_seq"] == 5
@@ -132,6 +133,7 @@ def test_writing_a_companion_is_no_change_of_the_session(place: Place) -> None:
     path.with_name("s.markers.jsonl").write_bytes(jsonl([MARKER]))
     found = place.night()
     assert (found.read, found.changed) == (1, 0)
+    assert (found.new_events, found.events, found.companion_events) == (1, 4, 1)
     assert place.refs("s") == [1, 2, 3, -1]
     assert (place.session("s")["rows"], place.session("s")["companion_rows"]) == (3, 1)
     assert place.session("s")["closed"]
