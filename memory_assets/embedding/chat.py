@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memory_assets.embedding.apikey import ApiKey
-from memory_assets.embedding.http import JsonEndpoint, Retries
+from memory_assets.embedding.http import JsonEndpoint, RequestRefused, Retries
 from memory_assets.embedding.openai import BASE_URL, KEY_VARIABLE
-from memory_assets.errors import ProviderRejected
 
 MOST_BYTES: Final = 4_000_000
 
@@ -83,7 +82,7 @@ def _content(answer: Mapping[str, Any], endpoint: JsonEndpoint) -> str:
     except (KeyError, IndexError, TypeError, AttributeError):
         content = None
     if not isinstance(content, str):
-        raise ProviderRejected(
+        raise RequestRefused(
             f"{endpoint.name} answered without a message.",
             where=endpoint.where,
             remedy="Check that extractor_url is a chat completions service.",

@@ -90,7 +90,7 @@ class UnusableAnswer(ProviderUnavailable):
 
 
 class RequestRefused(ProviderRejected):
-    """A 4xx on this very request: a smaller or shorter one may pass."""
+    """A 4xx on this very request, or an answer that is none: another request may pass."""
 
 
 class JsonEndpoint:

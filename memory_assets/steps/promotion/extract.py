@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from datetime import datetime, timedelta
@@ -32,6 +33,7 @@ from memory_assets.domain.schemas import (
     TableSpec,
 )
 from memory_assets.domain.tenants import VERBATIM
+from memory_assets.embedding.http import RequestRefused
 from memory_assets.errors import EmbeddingError
 from memory_assets.steps.ledgers import ingest
 from memory_assets.steps.ledgers.decide import TenantRules, current_decisions
@@ -48,6 +50,8 @@ EVENT_TYPE: Final = "memory_event"
 RULES_VERSION: Final = "2"
 """Raised when the rules of extraction change, so that all sessions are looked at anew."""
 _FACT: Final = "concept_clarified"
+_REFUSALS: Final = 20
+"""So many requests refused one after the other are no longer a matter of single texts."""
 Row = dict[str, Any]
 Ask = Callable[[str, str], str]
 """(model, text) → the model's answer; raises EmbeddingError when there is none."""
@@ -104,6 +108,10 @@ class _Work:
     pending: int = 0
     silent: dict[str, str] = field(default_factory=dict)
     """Models that do not answer, and why: asked once, then left alone until the next run."""
+    refusals: Counter[str] = field(default_factory=Counter)
+    """Requests that each model refused since its last answer."""
+    problems: dict[str, str] = field(default_factory=dict)
+    """By model, the last of what kept events without an answer."""
 
 
 def extract(
@@ -144,7 +152,7 @@ def extract(
         refused_answers=bad.join(sessions, on=READING, how="semi").height,
         asked=work.asked,
         pending=work.pending,
-        problems=tuple(f"{model}: {why}" for model, why in sorted(work.silent.items())),
+        problems=tuple(f"{model}: {why}" for model, why in sorted(work.problems.items())),
     )
 
 
@@ -221,14 +229,28 @@ def _asked(row: Row, model: str, key: str, extractor: str, work: _Work) -> str |
         try:
             answer = work.ask(model, row["detail"])
         except EmbeddingError as error:
-            work.silent[model] = f"{error.what} {error.remedy}".strip()
+            _note_failure(error, model, work)
         else:
             work.asked += 1
+            work.refusals[model] = 0
             work.answers.put(key, answer, source=source, extractor=extractor_version(extractor))
             return answer
     work.pending += 1
     work.unanswered.add((row["tenant_id"], row["session_id"], row["ingest_no"]))
     return None
+
+
+def _note_failure(error: EmbeddingError, model: str, work: _Work) -> None:
+    """Leaves the model alone for this run, unless this one text alone may be at fault.
+
+    A text that is too long, or that a policy of the service refuses, must not keep the others from
+    being asked about, tonight and every night after.
+    """
+    why = f"{error.what} {error.remedy}".strip()
+    work.problems[model] = why
+    work.refusals[model] += 1
+    if not isinstance(error, RequestRefused) or work.refusals[model] >= _REFUSALS:
+        work.silent[model] = why
 
 
 def _fact_row(

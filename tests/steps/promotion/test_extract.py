@@ -228,6 +228,32 @@ def test_a_model_that_fails_leaves_its_events_for_the_next_night(
         assert world.night().publish.new_memories == 2
 
 
+def test_a_text_that_the_service_refuses_keeps_no_other_waiting(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits, with its session, and is told; a service that refuses everything is left alone."""
+    world.tenants(MODEL)
+    world.session("ws", "s1", event(1, "Too long."), close(2))
+    world.session("ws", "s2", event(1, "Quorum is 51."), close(2))
+    refuses_all = False
+
+    def answer(t: str) -> Any:
+        return 400 if refuses_all or t == "Too long." else {"facts": [fact("it", t, t)]}
+
+    with chat_server(answer) as server:
+        monkeypatch.setenv("MEMORY_ASSETS_EXTRACTOR_URL", server.url)
+        world.__dict__.pop("workspace", None)
+        done = world.night().extract
+        assert done is not None
+        assert [m["detail"] for m in memories(world)] == ["Quorum is 51."]
+        assert (done.pending, len(done.problems)) == (1, 1)
+        assert server.texts == ["Too long.", "Quorum is 51."]
+        refuses_all = True
+        world.session("ws", "s3", *(event(n, f"Text {n}.") for n in range(1, 31)), close(31))
+        world.night()
+        assert len(server.texts) == 2 + 20
+
+
 def test_a_rehearsal_asks_nobody(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dry run costs nothing and writes no answer."""
     from memory_assets.pipeline.nightly.dry_run import rehearse
