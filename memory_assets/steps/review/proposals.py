@@ -197,6 +197,7 @@ def _retirements(state: State) -> Iterable[Proposal]:
     )
     last = sessions.select("tenant_id", "session_id", "last_ts").rows()
     times = {(tenant, session): ts for tenant, session, ts in last}
+    standing = _standing(registry.corroborations, decisions)
     for row in found.to_dicts():
         if row["in_force"]:
             taken = "declined later" if row["verdict"] == "declined" else "taken back"
@@ -205,16 +206,26 @@ def _retirements(state: State) -> Iterable[Proposal]:
             reason = row["ended_reason"].replace("_", " ")
             cause = f"its decision is no longer in force: {reason} by {format_ref(row['ended_by'])}"
         key = (row["tenant_id"], row["session_id"])
+        others = standing.get((row["tenant_id"], row["memory_id"]), 0)
+        # Not part of the hash: a decline holds, however many more say the same later.
+        still = f"; {others} other decision(s) in force say the same" if others else ""
         yield Proposal(
             row["tenant_id"],
             "retire",
             (row["memory_id"],),
             f"retire {row['memory_id']}",
-            f"{row['session_id']} {format_ref(row['decision_seq'])}: {cause}",
+            f"{row['session_id']} {format_ref(row['decision_seq'])}: {cause}{still}",
             since=times.get(key),
             evidence={"session_id": row["session_id"], "decision_seq": row["decision_seq"]},
             content_sha256=digest_of("retire", row["content_sha256"], cause),
         )
+
+
+def _standing(seen_again: pl.DataFrame, decisions: pl.DataFrame) -> dict[tuple[str, str], int]:
+    """(tenant, memory) → how many decisions that restate it are in force."""
+    stand = decisions.filter("in_force").select(PROMOTION_KEY)
+    counted = seen_again.join(stand, on=PROMOTION_KEY, how="semi").group_by(_ID).len()
+    return {(tenant, memory): n for tenant, memory, n in counted.rows()}
 
 
 def digest_of(*parts: str) -> str:

@@ -70,6 +70,19 @@ def test_what_lost_its_ground_is_proposed_and_never_dropped(
     assert _proposals(world) == {"retire:mem-0001": "waiting"}
 
 
+def test_a_retirement_names_the_decisions_that_still_say_the_same(world: World) -> None:
+    """Two other sessions restate the memory, one took it back: the reviewer is told of one."""
+    again = [row(1), note(2, "memory_promoted", "seq:1"), close(3)]
+    world.session("clinic", "s2", *again)
+    world.session("clinic", "s3", *again)
+    world.night()
+    assert world.workspace.registry().corroborations.height == 2
+    world.session("clinic", "s3", *again, note(4, "decision_withdrawn", "seq:1"), close(5))
+    _go_on(world, note(5, "decision_withdrawn", "seq:1"))
+    (queued,) = read_queue(world.workspace.derived).filter(kind="retire").to_dicts()
+    assert queued["why"].endswith("by seq:5; 1 other decision(s) in force say the same")
+
+
 def test_an_accepted_retirement_is_published_once(world: World) -> None:
     """The next run takes it out of search; later runs ask for nothing again."""
     _go_on(world, note(5, "decision_withdrawn", "seq:1"))
