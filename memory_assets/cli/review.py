@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
@@ -17,6 +17,8 @@ from memory_assets.cli.review_verdicts import Session
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+_MOST: Final = 1_200
 
 
 class WalkByDefault(TyperGroup):
@@ -159,10 +161,17 @@ def _listing(
         state = "" if item["state"] == "waiting" else f"  ({item['state']})"
         name = item["item_id"].removeprefix(f"{here}/")
         out.print(text(f"  {name}  [{item['label']}]{state}  {item['subject']}"))
-        out.print(text(f"      {item['detail']}"))
+        out.print(text(f"      {_short(item['detail'])}"))
+        if item["why"]:
+            out.print(text(f"      why: {_short(item['why'])}"))
     if limit is not None and len(items) > limit:
         out.print(f"\nand {len(items) - limit} more")
     out.print(f"\n{min(len(items), limit or len(items))} shown; {waiting} wait for a reviewer.")
+
+
+def _short(content: str) -> str:
+    """The beginning of a long text; ``show`` prints all of it."""
+    return content if len(content) <= _MOST else content[:_MOST].rstrip() + " …"
 
 
 def print_item(out: Console, found: Mapping[str, Any]) -> None:

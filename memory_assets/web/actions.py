@@ -55,7 +55,7 @@ def verdicts(this: Page, form: FormData) -> Response:
     if not named:
         return this.go(back, "Nothing was selected.")
     done = _desk(this).decide(named, _on_list(kind, form))
-    return this.go(back, _told(done), undo=len(done.recorded) == 1)
+    return _tell(this, back, done, undo=len(done.recorded) == 1)
 
 
 @_action
@@ -68,13 +68,13 @@ def session(this: Page, form: FormData) -> Response:
     desk = _desk(this)
     back = session_path(tenant, name)
     if form.get("action") == "defer":
-        return this.go(back, _told(desk.decide(offered, _on_list("defer", form))))
+        return _tell(this, back, desk.decide(offered, _on_list("defer", form)))
     if form.get("action") != "decide":
         raise HTTPException(400, "This form says nothing that can be done.")
     yes = desk.decide([o for o in offered if o in ticked], _on_list("accept", form))
     no = desk.decide([o for o in offered if o not in ticked], _on_list("decline", form))
     done = Decided(yes.recorded + no.recorded, yes.refused + no.refused, yes.notes + no.notes)
-    return this.go(back, _told(done))
+    return _tell(this, back, done)
 
 
 @_action
@@ -88,8 +88,8 @@ def item(this: Page, form: FormData) -> Response:
     done = _desk(this).decide([named], verdict)
     here = item_path(str(named))
     if done.refused:
-        return this.go(here, _told(done))
-    return this.go(here if verdict.verdict == "reopen" else after or "/", _told(done), undo=True)
+        return _tell(this, here, done)
+    return _tell(this, here if verdict.verdict == "reopen" else after or "/", done, undo=True)
 
 
 @_action
@@ -100,7 +100,7 @@ def undo(this: Page, form: FormData) -> Response:
     except UsageError as error:
         return this.go("/", error.what)
     if done.refused:
-        return this.go(item_path(done.refused[0].item_id), _told(done))
+        return _tell(this, item_path(done.refused[0].item_id), done)
     from memory_assets.pipeline.review.decide import line_item
 
     return this.go(item_path(line_item(done.recorded[0])), "Taken back: it waits again.")
@@ -177,6 +177,10 @@ def _text(form: FormData, name: str) -> str:
     if len(text) > _MOST_TEXT:
         raise HTTPException(400, "This text is too long.")
     return text.replace("\r\n", "\n")
+
+
+def _tell(this: Page, path: str, done: Decided, *, undo: bool = False) -> Response:
+    return this.go(path, _told(done), undo=undo, refused=bool(done.refused))
 
 
 def _told(done: Decided) -> str:

@@ -104,10 +104,19 @@ class Page:
         )
         return HTMLResponse(html, status)
 
-    def go(self, path: str, message: str = "", *, undo: bool = False) -> Response:
-        """A redirect to one of our own pages, which then shows the message."""
+    def go(
+        self, path: str, message: str = "", *, undo: bool = False, refused: bool = False
+    ) -> Response:
+        """A redirect to one of our own pages, which then shows the message.
+
+        ``undo`` offers to take it back; ``refused`` shows that something was not done.
+        """
         if message:
-            self.request.session[_FLASH] = {"text": _fitting(message), "undo": undo}
+            self.request.session[_FLASH] = {
+                "text": _fitting(message),
+                "undo": undo,
+                "refused": refused,
+            }
         return RedirectResponse(own_path(path), 303)
 
 

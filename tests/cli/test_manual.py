@@ -28,6 +28,16 @@ def test_an_entry_waits_for_review_and_keeps_its_origin(fresh: Cli) -> None:
     assert (memory["origin"], memory["verdict_by"]) == ("manual", "reviewer marco")
 
 
+def test_a_long_entry_is_listed_by_its_beginning(fresh: Cli) -> None:
+    """One text fills no terminal; the item itself is shown whole."""
+    words = ("--subject", "Anno clinico", "--detail", "giorno " * 1_000, "--reviewer", "anna")
+    made = fresh("registry", "add", "--tenant", "clinica", *words, "--json").json()
+    _night(fresh, 1)
+    listed = fresh("review", "list", "--session", made["session_id"]).out
+    assert listed.count("giorno") < 200
+    assert fresh("review", "show", made["item_id"]).out.count("giorno") >= 1_000
+
+
 def test_an_automatic_tenant_publishes_it_by_its_policy(fresh: Cli) -> None:
     """The same policy as for sessions, and still the origin manual."""
     made = fresh("registry", "add", "--tenant", "banca", *WORDS, "--json").json()
@@ -37,13 +47,15 @@ def test_an_automatic_tenant_publishes_it_by_its_policy(fresh: Cli) -> None:
 
 
 def test_what_is_no_memory_is_not_entered(fresh: Cli) -> None:
-    """A bare schema name, an empty text, an agent, an unknown tenant: nothing is written."""
+    """A bare schema name, an empty text, an agent, an unknown tenant or nobody in particular."""
     before = sorted(p.name for p in fresh.ledgers.rglob("*"))
     for arguments in (
         ("--tenant", "clinica", "--subject", "dim_time", "--detail", "x", "--reviewer", "anna"),
         ("--tenant", "clinica", "--subject", " ", "--detail", "x", "--reviewer", "anna"),
         ("--tenant", "clinica", "--subject", "a", "--detail", "b", "--reviewer", "agent:x"),
         ("--tenant", "nowhere", *WORDS),
+        ("--tenant", "clinica", *WORDS, "--audience", "user", "--client", "c1"),
+        ("--tenant", "clinica", *WORDS, "--audience", "profile", "--user", "u1"),
     ):
         assert fresh("registry", "add", *arguments).code == 2
     assert sorted(p.name for p in fresh.ledgers.rglob("*")) == before

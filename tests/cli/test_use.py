@@ -58,6 +58,7 @@ def test_feedback_is_given_listed_and_reviewed(ready: Cli) -> None:
     ]
     assert "the year is missing" in ready("feedback", *clinic).out
     queue = ready("review", "list", *clinic, "--label", "feedback", "--json").json()["items"]
+    assert "the year is missing" in ready("review", "list", *clinic, "--label", "feedback").out
     assert [i["item_id"] for i in queue] == [i["item_id"] for i in listed]
     name = f"clinica/feedback:{memory}+{given['feedback_id']}"
     assert ready("review", "decline", name, "--reviewer", "anna").code == 0

@@ -174,11 +174,13 @@ def test_a_page_that_does_not_show_the_others_verdict_replaces_none(
     seen = re.search(r'name="(seen:[^"]+)" value="([^"]+)"', one.get(path).text)
     assert seen is not None
     form = {"csrf": _csrf(other), "action": "decline", seen[1]: seen[2]}
-    other.post(path, data={**form, "action": "defer"})
+    deferred = other.post(path, data={**form, "action": "defer"})
+    assert 'class="flash" role="status"' in deferred.text
     other.post(path, data=form)
     before = _lines(world)
     stale = {"csrf": _csrf(one), "item": "clinic/s1/seq:1", seen[1]: seen[2]}
     got = one.post("/verdicts", data={**stale, "action": "accept", "back": path})
+    assert 'class="flash refused" role="alert"' in got.text
     assert "root declined it" in got.text
     assert "chip-state" in got.text
     assert _lines(world) == before

@@ -63,7 +63,7 @@ def add_by_hand(
     Raises:
         UnknownTenantError: nothing is known of the tenant.
         AccessDenied: an agent enters it.
-        UsageError: it is empty, or a bare schema name.
+        UsageError: it is empty, a bare schema name, or meant for somebody who is not named.
         StoreWriteFailed: the ledgers folder cannot be written.
     """
     by = require_reviewer(entered_by)
@@ -71,6 +71,7 @@ def add_by_hand(
     if not subject.strip() or not detail.strip():
         raise UsageError("A memory needs a subject and a detail.", remedy="give both.")
     names = SchemaNames(workspace.tenant_rules(tenant).patterns)
+    _check_audience(audience, user_id, client_id)
     why = review_refusal("concept_clarified", subject, names)
     if why is not None:
         raise UsageError(
@@ -95,6 +96,18 @@ def add_by_hand(
         ledger.append("session_closed", phase="F8")
     policy = workspace.settings.tenant(tenant).review
     return ManualEntry(tenant, session, item_id(tenant, session, seq), policy)
+
+
+def _check_audience(audience: str | None, user_id: str | None, client_id: str | None) -> None:
+    """A memory for a user or a client belongs to one, or nobody would ever be shown it.
+
+    Raises:
+        UsageError: it is not said to whom.
+    """
+    if audience == "user" and not user_id:
+        raise UsageError("The audience is a user, but which one?", remedy="add --user USER.")
+    if audience in ("client", "profile") and not client_id:
+        raise UsageError("The audience is a client, but which one?", remedy="add --client CLIENT.")
 
 
 def _tenant(workspace: Workspace, tenant_id: str | None) -> str:
