@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from memory_assets.domain.effective import EffectiveSession, IgnoredRow, effective_decisions
+from memory_assets.domain.events import REUSABLE_TYPES
 from memory_assets.domain.parsing import ParsedLedger
 from memory_assets.errors import LedgerUnreadable, UsageError
 from memory_assets.storage.ledgers import (
@@ -56,6 +58,8 @@ REMEDIES: Final[dict[str, str]] = {
     "marker-not-reusable": "Nothing to repair: only a clarified concept can become memory, so the "
     "marker has no effect.",
     "byte-order-mark": "Nothing to repair; write UTF-8 without a byte order mark from now on.",
+    "empty-clarification": "Append the clarification anew with subject and detail: without both it "
+    "never becomes memory.",
     "stray-file": "Move it to <ledgers>/<tenant>/<session>.jsonl; it is not read where it lies.",
     "empty": "Nothing to repair; a session without rows is not consolidated.",
     "open-session": "Append session_closed when the session has ended; it is not consolidated "
@@ -69,11 +73,13 @@ _LEVELS: Final[dict[str, Level]] = {
     "unknown-type": "warning",
     "marker-not-reusable": "warning",
     "after-seq-unknown": "warning",
+    "empty-clarification": "warning",
     "stray-file": "warning",
     "byte-order-mark": "info",
     "empty": "info",
     "open-session": "info",
 }
+_LIKE_A_LEDGER: Final = re.compile(r"\.(jsonl|ndjson)(\.\w+)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +145,10 @@ def lint_ledgers(path: Path) -> LintReport:
         for file in files
         if file.parent == ledgers
     ]
+    problems += [
+        _problem(file, 0, "stray-file", "The name does not end in .jsonl, so nobody reads it.")
+        for file in _misnamed(path)
+    ]
     rows = 0
     sessions = sorted({(f.parent.name, _session_id(f)) for f in files if f.parent != ledgers})
     for tenant_id, session_id in sessions:
@@ -168,6 +178,14 @@ def _files(path: Path) -> tuple[Path, list[Path]]:
     return path, here + below
 
 
+def _misnamed(path: Path) -> Iterator[Path]:
+    """Files of a folder that look like ledgers, compressed or in capitals, say."""
+    for pattern in ("[!.]*", "[!.]*/[!.]*") if path.is_dir() else ():
+        for file in path.glob(pattern):
+            if _LIKE_A_LEDGER.search(file.name) and not file.name.endswith(LEDGER_SUFFIX):
+                yield file
+
+
 def _session_id(file: Path) -> str:
     suffix = COMPANION_SUFFIX if file.name.endswith(COMPANION_SUFFIX) else LEDGER_SUFFIX
     return file.name.removesuffix(suffix)
@@ -184,7 +202,7 @@ class _SessionCheck:
 
     def run(self) -> Iterator[Problem]:
         """The problems in no particular order; ``rows`` holds the accepted rows afterwards."""
-        if not self._ledger.exists():
+        if not self._ledger.exists() and not self._ledger.is_symlink():
             yield _problem(self._companion, 0, "companion-without-ledger", "Its ledger is gone.")
             return
         try:
@@ -216,6 +234,12 @@ class _SessionCheck:
             if event.ts_note:
                 code = "naive-time" if event.ts_note == "naive" else "epoch-time"
                 yield _problem(path, event.line, code, f"ts {event.row.ts!r} has no offset.")
+            said = (event.subject.strip(), event.detail.strip())
+            if event.type in REUSABLE_TYPES and not all(said):
+                what = " and ".join(
+                    n for n, v in zip(("subject", "detail"), said, strict=True) if not v
+                )
+                yield _problem(path, event.line, "empty-clarification", f"It has no {what}.")
 
     def _places(self, ledger: ParsedLedger, companion: ParsedLedger) -> Iterator[Problem]:
         last = ledger.events[-1].ref if ledger.events else 0

@@ -70,6 +70,9 @@ def test_a_sound_session_has_no_problems(tmp_path: Path) -> None:
         (_line(2, ts=1_769_853_600_000), "warning", "epoch-time"),
         (_line(2, "concept_clarifed", phase="F1"), "warning", "unknown-type"),
         (_line(2, "memory_promoted", detail="seq:1"), "warning", "marker-not-reusable"),
+        (_line(2, "concept_clarified", phase="F1", subject="a", detail=" "), "warning",
+         "empty-clarification"),
+        (_line(2, "concept_clarified", phase="F1", detail="b"), "warning", "empty-clarification"),
     ],
     ids=lambda value: repr(value) if isinstance(value, bytes) else value,
 )  # fmt: skip
@@ -138,19 +141,29 @@ def test_files_that_nobody_reads_are_named(tmp_path: Path) -> None:
     """An orphaned companion file and a ledger outside every tenant's folder do not go unseen."""
     _write(tmp_path, "t/gone.markers.jsonl", _line(1, after_seq=1))
     _write(tmp_path, "lost.jsonl", CLOSE)
+    _write(tmp_path, "t/LOUD.JSONL", CLOSE)
+    _write(tmp_path, "t/packed.jsonl.gz", CLOSE)
+    _write(tmp_path, "t/notes.txt", CLOSE)
     assert _found(lint_ledgers(tmp_path)) == [
         ("lost.jsonl", 0, "warning", "stray-file"),
+        ("LOUD.JSONL", 0, "warning", "stray-file"),
         ("gone.markers.jsonl", 0, "error", "companion-without-ledger"),
+        ("packed.jsonl.gz", 0, "warning", "stray-file"),
     ]
+    assert len(_found(lint_ledgers(tmp_path / "t"))) == 3
 
 
 def test_an_unreadable_ledger_does_not_hide_the_others(tmp_path: Path) -> None:
     """A file that cannot be opened is one problem among the others."""
     _write(tmp_path, "t/good.jsonl", CLOSE)
     (tmp_path / "t" / "folder.jsonl").mkdir()
+    (tmp_path / "t" / "link.jsonl").symlink_to("nowhere")
     report = lint_ledgers(tmp_path)
-    assert _found(report) == [("folder.jsonl", 0, "error", "unreadable")]
-    assert report.sessions == 2
+    assert _found(report) == [
+        ("folder.jsonl", 0, "error", "unreadable"),
+        ("link.jsonl", 0, "error", "unreadable"),
+    ]
+    assert report.sessions == 3
     assert report.rows == 1
 
 
