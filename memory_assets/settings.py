@@ -339,6 +339,10 @@ class Settings:
             return True
         return tenant_id in self.tenants and self.tenants[tenant_id].enabled
 
+    def is_switched_off(self, tenant_id: str) -> bool:
+        """Whether somebody says that the tenant is not to be consolidated."""
+        return tenant_id in self.tenants and not self.tenants[tenant_id].enabled
+
     def tenant(self, tenant_id: str) -> TenantSettings:
         """The tenant's settings, or the defaults."""
         return self.tenants.get(tenant_id) or TenantSettings(tenant_id)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from memory_assets.pipeline.nightly.night import NightReport
     from memory_assets.steps.ledgers.decide import DecideResult
     from memory_assets.steps.ledgers.ingest import IngestResult
+    from memory_assets.steps.promotion.extract import ExtractResult
 
 SHOWN: Final = 20
 _INDENT: Final = "  "
@@ -49,7 +50,8 @@ def night_story(out: Console, report: NightReport, *, now: datetime) -> None:
     )
     _dropped(out, report.dropped)
     _quarantine(out, night.quarantined, report.refused)
-    more = _refused_reviews(published.assessment.refused_reviews)
+    more = [*_stopped(report), *_extraction(report.extract)]
+    more += _refused_reviews(published.assessment.refused_reviews)
     if report.merge is not None and report.merge.problem:
         more.append(f"no search for new duplicates tonight: {report.merge.problem}")
     _attention(out, night, more)
@@ -115,8 +117,11 @@ def _effective(decided: DecideResult) -> str:
 
 
 def _sessions(night: IngestResult) -> str:
+    off = sum(night.switched_off.values())
+    also = f"; {off} more of tenants that are switched off" if off else ""
     return (
-        f"{night.changed} new or changed since the last night; {night.open_sessions} not finished"
+        f"{night.changed} new or changed since the last night; {night.open_sessions} not "
+        f"finished{also}"
     )
 
 
@@ -181,6 +186,32 @@ def _attention(out: Console, night: IngestResult, more: Iterable[str]) -> None:
             out.print(_INDENT + text(note))
         if len(notes) > SHOWN:
             out.print(f"{_INDENT}and {len(notes) - SHOWN} more: memory-assets doctor")
+
+
+def _stopped(report: NightReport) -> list[str]:
+    """Tenants that the pre-flight check stopped; unknown ones are named elsewhere."""
+    return [
+        f"{tenant}: stopped by check {found['number']} ({found['name']}): {found['message']}; "
+        f"{found['remedy']}"
+        for tenant, found in sorted(report.stopped.items())
+        if tenant not in report.ingest.unknown_tenants
+    ]
+
+
+def _extraction(extract: ExtractResult | None) -> list[str]:
+    """Free-text events that gave no facts although they should have."""
+    if extract is None:
+        return []
+    notes = []
+    if extract.pending:
+        why = "; ".join(extract.problems)
+        notes.append(f"{extract.pending} free-text event(s) wait for a model's answer: {why}")
+    if extract.refused_answers:
+        notes.append(
+            f"{extract.refused_answers} answer(s) of a model are in quarantine: "
+            "memory-assets facts refused --tenant TENANT"
+        )
+    return notes
 
 
 def _refused_reviews(refused: Iterable[Any]) -> list[str]:

@@ -168,6 +168,7 @@ class Workspace:
                 self.settings.ledgers,
                 self.derived,
                 is_known_tenant=self.settings.is_known,
+                is_switched_off=self.settings.is_switched_off,
                 buried=self.generations.snapshot().table(TOMBSTONES),
                 chosen=chosen or (lambda _: True),
                 progress=progress,

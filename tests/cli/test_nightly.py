@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from memory_assets.cli.output import console
 from memory_assets.cli.story import dry_run_story, night_story
+from memory_assets.pipeline.health.preflight import REGISTERED, preflight
 from memory_assets.pipeline.nightly.dry_run import rehearse
 from tests.building import close, note, row
+from tests.chat_server import chat_server
 from tests.cli.conftest import Cli
 from tests.nights import World, tree
 
@@ -114,3 +118,34 @@ def test_no_ledgers_is_said_before_a_home_is_made(tmp_path: Path) -> None:
     assert unnamed.json()["error"] == "settings-invalid"
     assert "--ledgers" in unnamed.json()["remedy"]
     assert not home.exists()
+
+
+def test_what_was_kept_from_becoming_memory_needs_attention(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped tenants, events without an answer and refused answers; one switched off does not."""
+    world = World(tmp_path)
+    world.tenants(
+        '[tenants.ws]\nextractor = "openai:m"\n[tenants.off]\nenabled = false\n'
+        '[tenants.az]\nembedding = ["voyage:x"]\n'
+    )
+    said = {"source": "CHAT"}
+    world.session("ws", "bad", row(1, "memory_event", detail="No JSON.", **said), close(2))
+    world.session("ws", "slow", row(1, "memory_event", detail="Too long.", **said), close(2))
+    world.session("off", "s", row(1), close(2))
+    world.session("az", "s", row(1), close(2))
+    preflight(world.workspace, lambda: sorted(REGISTERED), now=world.now)
+    with chat_server(lambda text: 400 if text == "Too long." else "no") as server:
+        monkeypatch.setenv("MEMORY_ASSETS_EXTRACTOR_URL", server.url)
+        world.__dict__.pop("workspace", None)
+        report = world.night()
+    said_all = " ".join(_printed(lambda out: night_story(out, report, now=world.now)).split())
+    for part in (
+        "1 free-text event(s) wait for a model's answer: m: openai:m answered 400",
+        "1 answer(s) of a model are in quarantine: memory-assets facts refused",
+        "az: stopped by check 3 (provider): hashed:64 may not see the texts of 'az'",
+        "1 more of tenants that are switched off",
+    ):
+        assert part in said_all
+    assert "not in tenants.toml" not in said_all
+    assert report.to_dict()["stopped_tenants"]["az"]["number"] == 3

@@ -193,9 +193,11 @@ def _blocked(sessions: pl.DataFrame) -> Iterator[Finding]:
 
 
 def _unknown_tenants(workspace: Workspace) -> Iterator[Finding]:
-    known = workspace.settings.is_known
+    settings = workspace.settings
     found = Counter(
-        f.tenant_id for f in scan_ledgers(workspace.settings.ledgers, []) if not known(f.tenant_id)
+        f.tenant_id
+        for f in scan_ledgers(settings.ledgers, [])
+        if not settings.is_known(f.tenant_id) and not settings.is_switched_off(f.tenant_id)
     )
     for tenant, count in sorted(found.items()):
         yield warning(

@@ -147,6 +147,7 @@ def rehearse(
             workspace.settings.ledgers,
             derived,
             is_known_tenant=workspace.settings.is_known,
+            is_switched_off=workspace.settings.is_switched_off,
             progress=told,
         )
         decided = decide(derived, rules_for=workspace.tenant_rules)

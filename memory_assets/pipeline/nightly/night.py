@@ -19,6 +19,7 @@ from memory_assets.steps.promotion.extract import ExtractResult
 from memory_assets.steps.promotion.markers import MarkersResult
 from memory_assets.steps.promotion.publish import PublishResult
 from memory_assets.steps.review.queue import proposals_by_tenant
+from memory_assets.storage.deviations import stopped_tenants
 
 NightProgress = Callable[[str, int, int], None]
 """Called with (what is being done, done, total) while a night goes on."""
@@ -62,6 +63,8 @@ class NightReport:
     """What the nightly step of the merge did; None where it did not run."""
     proposals: Mapping[str, int] = field(default_factory=dict)
     """Proposals about published memories that wait for a reviewer, per tenant."""
+    stopped: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Tenants that the pre-flight check stopped, each with the check, its message and remedy."""
 
     @classmethod
     def from_parts(
@@ -85,11 +88,12 @@ class NightReport:
         return cls(ingest, decide, publish, markers, steps, whole, extract=extract, merge=merge)
 
     def located(self, workspace: Workspace) -> NightReport:
-        """The same report with the refused lines, the proposals and the places of the files."""
+        """The same report with what only the workspace knows: lines, proposals, stops, places."""
         return replace(
             self,
             refused=refused_lines(workspace, limit=SHOWN_LINES),
             proposals=proposals_by_tenant(workspace.derived),
+            stopped=stopped_tenants(workspace.home.preflight),
             paths=night_paths(workspace),
         )
 
@@ -161,6 +165,11 @@ class NightReport:
             ],
             "problems": problem_rows(night),
             "unknown_tenants": dict(night.unknown_tenants),
+            "switched_off_tenants": dict(night.switched_off),
+            "stopped_tenants": {
+                tenant: {name: found[name] for name in ("number", "name", "message", "remedy")}
+                for tenant, found in self.stopped.items()
+            },
             "checks": [check.to_dict() for check in published.checks],
             "steps": dict(self.steps),
             "publish_steps": dict(published.seconds),

@@ -48,7 +48,9 @@ class IngestResult:
     problems: tuple[tuple[str, str, str, str], ...] = ()
     """(tenant_id, session_id, status, message) of every session that is blocked."""
     unknown_tenants: dict[str, int] = field(default_factory=dict)
-    """Folders without an enabled entry in tenants.toml: reported, not consolidated."""
+    """Sessions by folder without an entry in tenants.toml: reported, not consolidated."""
+    switched_off: dict[str, int] = field(default_factory=dict)
+    """Sessions by tenant whose entry says so: not consolidated, and nobody need be told."""
     not_chosen: int = 0
     """Sessions that may have changed and that the run's selection leaves for later."""
     companion_events: int = 0
@@ -68,6 +70,7 @@ class IngestResult:
             "fail_closed_sessions": self.fail_closed,
             "blocked_sessions": len(self.problems),
             "unknown_tenants": len(self.unknown_tenants),
+            "tenants_switched_off": len(self.switched_off),
             "sessions_not_chosen": self.not_chosen,
         }
 
@@ -89,6 +92,7 @@ def ingest(
     derived: DerivedTables,
     *,
     is_known_tenant: Callable[[str], bool] = lambda _: True,
+    is_switched_off: Callable[[str], bool] = lambda _: False,
     buried: pl.DataFrame | None = None,
     chosen: Callable[[SessionFiles], bool] = lambda _: True,
     progress: Progress | None = None,
@@ -131,10 +135,17 @@ def ingest(
     sessions = _replaced(before, touched)
     if touched:
         _commit(derived, sessions, reading, buried)
-    result = _result(sessions, reading, len(files_by_key), len(to_read), unknown)
+    result = _result(sessions, reading, len(files_by_key), len(to_read))
     also = tuple((p.tenant_id, p.name, "unreadable", p.message) for p in noted)
     left = len(waiting) - len(to_read)
-    return replace(result, problems=(*result.problems, *also), not_chosen=left)
+    off = {tenant: n for tenant, n in unknown.items() if is_switched_off(tenant)}
+    return replace(
+        result,
+        problems=(*result.problems, *also),
+        not_chosen=left,
+        unknown_tenants={tenant: n for tenant, n in unknown.items() if tenant not in off},
+        switched_off=off,
+    )
 
 
 def current_events(derived: DerivedTables, sessions: pl.DataFrame) -> pl.DataFrame:
@@ -359,9 +370,7 @@ def _commit(
     derived.commit(GROUP, new, {"ingest_no": reading.ingest_no})
 
 
-def _result(
-    sessions: pl.DataFrame, reading: _Reading, count: int, read: int, unknown: dict[str, int]
-) -> IngestResult:
+def _result(sessions: pl.DataFrame, reading: _Reading, count: int, read: int) -> IngestResult:
     known = sessions.filter(pl.col("status") != _UNKNOWN["status"])
     blocked = known.filter(pl.col("status") != "ok")
     return IngestResult(
@@ -374,6 +383,5 @@ def _result(
         open_sessions=known.filter(~pl.col("closed")).height,
         fail_closed=known.filter("fail_closed").height,
         problems=tuple(blocked.select(*_KEY, "status", "message").rows()),
-        unknown_tenants=unknown,
         companion_events=int(known["companion_rows"].sum()),
     )
