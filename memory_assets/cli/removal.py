@@ -143,17 +143,32 @@ def _lines(out: Console, rows: list[dict[str, Any]]) -> None:
 
 def _erasure(out: Console, found: dict[str, Any], *, done: bool) -> None:
     said = "were erased" if done else "would be erased"
-    out.print(f"{found['memories']} memories and {found['rows']} rows {said}.")
-    if done:
+    out.print(
+        f"{_counted(found['memories'], 'memory', 'memories')} and "
+        f"{_counted(found['rows'], 'row', 'rows')} {said}."
+    )
+    if done and found["published"]:
         out.print(f"Generation {found['generation']} is published; earlier ones are destroyed.")
+    elif done:
+        out.print(f"Generation {found['generation']} stands: it held nothing of this any more.")
+    if done and found["receipt"]:
         out.print(f"Receipt: {text(found['receipt'])}")
     left = found["left_to_the_owner"] if done else [*found["ledger_lines"], *found["mentions"]]
     if left:
-        out.print(f"{len(left)} ledger lines are left to their owner:", style="bold")
+        counted = _counted(len(left), "line is", "lines are")
+        out.print(f"{counted} left to their owner:", style="bold")
         for line in left:
             out.print(text(f"{line['path']}:{line['line']} {line['why']}"), soft_wrap=True)
+    if found["memories_that_name_it"]:
+        out.print("Not about it, but naming it; --memory erases these:", style="bold")
+        for row in found["memories_that_name_it"]:
+            out.print(text(f"{row['memory_id']} in {', '.join(row['columns'])}"))
     if not done:
         out.print("Nothing was changed; add --apply to do it.")
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
 
 
 def _cleanup(out: Console, plan: CleanupPlan, receipts: tuple[Path, ...]) -> None:

@@ -34,7 +34,7 @@ def _cli(world: World) -> Cli:
 def test_an_erasure_is_planned_first(cli: Cli, world: World) -> None:
     """The plan changes nothing; with --apply the memory is gone, the owner's lines are named."""
     planned = cli("erase", *TENANT, *BY, "--client", "c7")
-    assert "1 memories and 1 rows would be erased." in planned.out
+    assert "1 memory and 1 row would be erased." in planned.out
     assert "s1.jsonl:1" in planned.out.replace("\n", "")
     assert world.workspace.registry().memories.height == 2
     done = cli("erase", *TENANT, *BY, "--client", "c7", "--apply", "--json").json()
@@ -42,7 +42,19 @@ def test_an_erasure_is_planned_first(cli: Cli, world: World) -> None:
     assert Path(done["receipt"]).is_file()
     again = cli("erase", *TENANT, *BY, "--client", "c7", "--apply", "--redact-ledgers")
     assert "0 memories" in again.out
+    assert "Generation 2 stands" in again.out, "the first time destroyed what there was"
     assert b"c7" not in (world.ledgers / "bank" / "s1.jsonl").read_bytes()
+
+
+def test_an_erasure_of_nobody_says_so(cli: Cli) -> None:
+    """It neither claims to have published nor leaves a receipt; a slip of the shift key is told."""
+    nobody = cli("erase", *TENANT, *BY, "--client", "c8", "--apply")
+    assert "0 memories and 0 rows were erased." in nobody.out
+    assert "Generation 1 stands" in nobody.out
+    assert "Receipt" not in nobody.out
+    slip = cli("erase", *TENANT, *BY, "--client", "C7", "--apply", "--json").json()
+    assert slip["error"] == "usage"
+    assert "'c7'" in slip["what"]
 
 
 def test_it_must_be_said_what_and_whose(cli: Cli) -> None:

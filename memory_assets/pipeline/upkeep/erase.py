@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +29,11 @@ from memory_assets.storage.locks import exclusive
 from memory_assets.storage.redaction import drop_lines, redact_in_place
 
 _SHOWN: Final = 1_000
+_TEXTS: Final = (
+    *("session_id", "subject", "detail", "rationale", "question_context", "tables", "concepts"),
+    *("metadata", "edited_from", "verdict_by"),
+)
+"""Columns of a memory in which a person may be named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +64,22 @@ class Subject:
             return None
         return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, self.names))})(?![\w-])")
 
+    @property
+    def column(self) -> str:
+        """The column that holds the person's identifier."""
+        return "client_id" if self.client_id else "user_id"
+
     def speaks_of(self, event: LedgerEvent) -> bool:
         """Whether a ledger row is about the person."""
         client, user = event.row.client_id or None, event.row.user_id or None
         return bool(self.client_id and client == self.client_id) or bool(
             self.user_id and user == self.user_id
         )
+
+    def in_other_letters(self, known: set[str]) -> list[str]:
+        """Identifiers of ``known`` that differ from the person's in case and blanks alone."""
+        mine = {name.strip().casefold() for name in self.names}
+        return sorted(i for i in known - set(self.names) if i.strip().casefold() in mine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +107,13 @@ class ErasurePlan:
     companion_lines: tuple[LedgerLine, ...]
     mentions: tuple[LedgerLine, ...]
     """Lines that name the person without being about them: look at these by hand."""
+    naming: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Memories that are not about the person and name them, each with the columns that do."""
 
     @property
     def empty(self) -> bool:
         """Whether nothing of it is on record."""
-        return not (self.memory_ids or self.keys or self.mentions)
+        return not (self.memory_ids or self.keys or self.mentions or self.naming)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as ``--json`` prints it."""
@@ -108,17 +125,22 @@ class ErasurePlan:
             "ledger_lines": [line.to_dict() for line in self.ledger_lines],
             "companion_lines": len(self.companion_lines),
             "mentions": [line.to_dict() for line in self.mentions],
+            "memories_that_name_it": [
+                {"memory_id": memory, "columns": list(columns)} for memory, columns in self.naming
+            ],
         }
 
 
 @dataclass(frozen=True, slots=True)
 class ErasureResult:
-    """What was erased; the receipt is on disk."""
+    """What was erased; the receipt is on disk, unless there was nothing to erase."""
 
     plan: ErasurePlan
     generation: int
+    published: bool
+    """Whether that generation is a new one, and the ones before were destroyed for it."""
     redacted_ledger_lines: int
-    receipt: Path
+    receipt: Path | None
     left: tuple[LedgerLine, ...] = field(default=())
     """Lines of ledgers that still hold it."""
 
@@ -127,9 +149,10 @@ class ErasureResult:
         return {
             **self.plan.to_dict(),
             "generation": self.generation,
+            "published": self.published,
             "redacted_ledger_lines": self.redacted_ledger_lines,
             "left_to_the_owner": [line.to_dict() for line in self.left[:_SHOWN]],
-            "receipt": str(self.receipt),
+            "receipt": str(self.receipt) if self.receipt else None,
         }
 
 
@@ -138,6 +161,7 @@ def plan_erasure(workspace: Workspace, subject: Subject) -> ErasurePlan:
 
     Raises:
         UnknownMemoryError: a named memory is not in the registry.
+        UsageError: nothing is about this person, but about one whose identifier differs in case.
     """
     view = workspace.registry().of_tenant(subject.tenant_id)
     memories = view.memories
@@ -150,15 +174,7 @@ def plan_erasure(workspace: Workspace, subject: Subject) -> ErasurePlan:
                 remedy="`memory-assets registry list --all` shows what it has.",
             )
     else:
-        column, value = (
-            ("client_id", subject.client_id)
-            if subject.client_id
-            else (
-                "user_id",
-                subject.user_id,
-            )
-        )
-        held = memories.filter(pl.col(column) == value)
+        held = memories.filter(pl.col(subject.column).is_in(list(subject.names)))
     ids = tuple(held["memory_id"].to_list())
     keys: set[PromotionKey] = set(held.select(PROMOTION_KEY).rows())
     seen_again = view.corroborations.filter(pl.col("memory_id").is_in(list(ids)))
@@ -168,6 +184,9 @@ def plan_erasure(workspace: Workspace, subject: Subject) -> ErasurePlan:
         refs = {seq for _, session, seq, _ in keys if session == files.session_id}
         found.look(files, subject, refs, frozenset(ids))
     keys.update(found.keys)
+    if subject.names and held.is_empty() and not found.spoken_of:
+        known = found.people | set(memories[subject.column].drop_nulls().to_list())
+        _require_right_letters(subject, known)
     if subject.names_it is not None:  # who applied a memory is on record with the use
         keys.update(
             r[:-1]
@@ -182,13 +201,46 @@ def plan_erasure(workspace: Workspace, subject: Subject) -> ErasurePlan:
         tuple(found.ledger),
         tuple(found.companion),
         tuple(found.mentions),
+        tuple(_naming_memories(memories, subject, ids)),
     )
+
+
+def _require_right_letters(subject: Subject, known: set[str]) -> None:
+    alike = subject.in_other_letters(known)
+    if alike:
+        kind, name = subject.column.removesuffix("_id"), subject.names[0]
+        raise UsageError(
+            f"Nothing is about a {kind} {name!r}, but rows of {subject.tenant_id!r} are about "
+            f"{', '.join(map(repr, alike))}.",
+            remedy="identifiers are compared letter by letter: write the one that is meant.",
+        )
+
+
+def _naming_memories(
+    memories: pl.DataFrame, subject: Subject, ids: Sequence[str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Memories that stay although one of their texts names the person."""
+    if subject.names_it is None:
+        return
+    stay = memories.filter(~pl.col("memory_id").is_in(list(ids))).sort("memory_id")
+    for row in stay.select("memory_id", *_TEXTS).iter_rows(named=True):
+        told = tuple(name for name in _TEXTS if subject.names_it.search(_as_text(row[name])))
+        if told:
+            yield row["memory_id"], told
+
+
+def _as_text(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
 def erase(
     workspace: Workspace, subject: Subject, *, now: datetime, by: str, redact_ledgers: bool
 ) -> ErasureResult:
     """What was erased; a new generation is published and all earlier ones are destroyed.
+
+    The receipt is on disk before anything is: one that names no generation is of a request that
+    was cut short. Without anything to erase there is no receipt, and only what a kill left is
+    ended.
 
     Whatever a kill leaves is ended by running the same command again; once the request is on
     record the next night ends it too. ``redact_ledgers`` blanks the person's rows in the ledgers
@@ -207,6 +259,22 @@ def erase(
     digests = _digests_of(workspace, plan)
     buried = set(workspace.registry().tombstones.select(PROMOTION_KEY).rows())
     new = [key for key in plan.keys if key not in buried]
+    receipt = Receipt(
+        kind="erasure",
+        tenant_id=plan.tenant_id,
+        at=now,
+        by=by,
+        generation=None,
+        counts={
+            "memories": len(plan.memory_ids),
+            "rows": len(plan.keys),
+            "redacted_ledger_lines": redacted,
+            "redacted_companion_lines": len(plan.companion_lines),
+        },
+        digests=digests,
+    )
+    gone = bool(plan.memory_ids or plan.keys or redacted)
+    path = write_receipt(workspace.home, receipt) if gone else None
     if plan.memory_ids or new:
         wish = Remove(
             tenant_id=plan.tenant_id,
@@ -220,23 +288,11 @@ def erase(
     workspace.publish(run_id="erasure", now=now)
     workspace.write_views()
     number = workspace.generations.current()[0].number
-    receipt = Receipt(
-        kind="erasure",
-        tenant_id=plan.tenant_id,
-        at=now,
-        by=by,
-        generation=number,
-        counts={
-            "memories": len(plan.memory_ids),
-            "rows": len(plan.keys),
-            "redacted_ledger_lines": redacted,
-            "redacted_companion_lines": len(plan.companion_lines),
-        },
-        digests=digests,
-    )
+    if gone:
+        path = write_receipt(workspace.home, replace(receipt, generation=number))
     left = () if redact_ledgers else plan.ledger_lines
-    path = write_receipt(workspace.home, receipt)
-    return ErasureResult(plan, number, redacted, path, (*left, *plan.mentions))
+    published = number != generation.number
+    return ErasureResult(plan, number, published, redacted, path, (*left, *plan.mentions))
 
 
 class _Found:
@@ -244,6 +300,8 @@ class _Found:
 
     def __init__(self) -> None:
         self.keys: set[PromotionKey] = set()
+        self.spoken_of = False
+        self.people: set[str] = set()
         self.ledger: list[LedgerLine] = []
         self.companion: list[LedgerLine] = []
         self.mentions: list[LedgerLine] = []
@@ -265,7 +323,10 @@ class _Found:
             ),
         ]
         events = [e for _, parsed, _ in both for e in parsed.events]
-        hit = refs | {e.ref for e in events if subject.speaks_of(e) or _repeats(e, ids)}
+        about = {e.ref for e in events if subject.speaks_of(e)}
+        self.spoken_of |= bool(about)
+        self.people |= {v for e in events if (v := getattr(e.row, subject.column))}
+        hit = refs | about | {e.ref for e in events if _repeats(e, ids)}
         quoting = {e.ref for e in events if e.target in hit}
         for path, parsed, lines in both:
             concerned = {e.line: e.ref for e in parsed.events if e.ref in hit | quoting}

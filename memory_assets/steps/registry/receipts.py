@@ -21,13 +21,16 @@ _KEY_BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One removal; ``digests`` are given in clear here and keyed when they are written."""
+    """One removal; ``digests`` are given in clear here and keyed when they are written.
+
+    Without a generation it is asked for, and not known to be published.
+    """
 
     kind: str
     tenant_id: str
     at: datetime
     by: str
-    generation: int
+    generation: int | None
     counts: Mapping[str, int]
     digests: Sequence[str]
 

@@ -215,6 +215,66 @@ def test_an_erasure_that_was_cut_short_is_ended_by_the_next_night(
     assert drift_of(world.workspace).clean
 
 
+def test_a_kill_leaves_the_receipt_of_what_was_asked_for(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was erased cannot be found again to be counted, so it is on record before; once."""
+
+    class Crash(BaseException):
+        pass
+
+    def die(name: str) -> None:
+        raise Crash(name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(failpoints, "_end", die)
+        patched.setenv(failpoints.VARIABLE, "publish.committed")
+        with pytest.raises(Crash):
+            erase(world.workspace, ROSSI, now=world.now, by="reviewer anna", redact_ledgers=False)
+    (path,) = world.workspace.home.receipts.glob("*.json")
+    killed = json.loads(path.read_text())
+    assert killed["generation"] is None, "it is not known to be published"
+    assert killed["counts"]["memories"] == 1
+    assert len(killed["digests"]) > 1
+
+
+def test_a_person_nobody_knows_gets_no_receipt(world: World) -> None:
+    """Nothing is published or destroyed, and nothing says that it was."""
+    before = world.workspace.generations.current()[0].number
+    nobody = Subject("bank", client_id="nobody")
+    assert plan_erasure(world.workspace, nobody).empty
+    done = erase(world.workspace, nobody, now=world.now, by="reviewer anna", redact_ledgers=True)
+    assert (done.generation, done.published, done.receipt) == (before, False, None)
+    assert not world.workspace.home.receipts.exists()
+
+
+@pytest.mark.parametrize("written", ["Client-Rossi-77", " client-rossi-77", "CLIENT-ROSSI-77"])
+def test_an_identifier_in_other_letters_is_not_taken_for_another_person(
+    written: str, world: World
+) -> None:
+    """An erasure of somebody nobody knows would look done while the person stays."""
+    with pytest.raises(UsageError, match=CLIENT) as caught:
+        plan_erasure(world.workspace, Subject("bank", client_id=written))
+    assert "letter by letter" in caught.value.remedy
+
+
+def test_a_memory_that_names_the_person_without_being_about_them_is_listed(world: World) -> None:
+    """It stays, so whoever asks for the erasure learns of it, and can name it."""
+    context = f"the yearly review of {CLIENT}, at home"
+    world.session("bank", "s5", row(1, subject="Review", question_context=context), close(2))
+    world.night()
+    plan = plan_erasure(world.workspace, ROSSI).to_dict()
+    (named,) = plan["memories_that_name_it"]
+    assert named["columns"] == ["question_context"]
+    assert named["memory_id"] not in plan["memory_ids"]
+    erase(world.workspace, ROSSI, now=world.now, by="reviewer anna", redact_ledgers=True)
+    this = Subject("bank", memory_ids=(named["memory_id"],))
+    erase(world.workspace, this, now=world.now, by="reviewer anna", redact_ledgers=True)
+    bank = world.workspace.registry().of_tenant("bank")
+    assert CLIENT not in bank.memories.write_json()
+    assert plan_erasure(world.workspace, ROSSI).naming == ()
+
+
 def test_it_must_be_clear_what_to_erase() -> None:
     """Nobody, or two at once, is refused."""
     with pytest.raises(UsageError):
