@@ -125,3 +125,10 @@ def _reservations(reading: SessionReading) -> Iterable[str]:
             f"{reading.refused_lines} refused line(s) could hide a withdrawal: only a reviewer "
             "can promote from this session until they are repaired"
         )
+        marked = (r for r in reading.preview.refused if r.code == "promoted")
+        if any((r.decision.verdict_by or 0) > 0 for r in marked):
+            tenant, session = reading.files.key
+            yield (
+                "a marker of the ledger needs a reviewer's word, too: `memory-assets review list "
+                f"--tenant {tenant} --session {session}` shows what still waits"
+            )

@@ -80,6 +80,9 @@ def test_it_says_why_a_reviewer_is_needed(world: World) -> None:
     assert "not closed" in _preview(world, row(1)).needs_review[0]
     refused = _preview(world, row(1), b"[]", close(3))
     assert "1 refused line" in refused.needs_review[0]
+    assert len(refused.needs_review) == 1
+    marked = _preview(world, row(1), b"[]", note(3, "memory_promoted", "seq:1"), close(4))
+    assert "--tenant clinic --session s` shows what still waits" in marked.needs_review[1]
     path = world.session("clinic", "s", row(1), close(2))
     path.write_bytes(path.read_bytes() + b'{"seq"')
     torn = preview_session(world.workspace, "s", tenant_id="clinic")
