@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +16,7 @@ import typer
 
 from memory_assets.cli.failures import guarded, tell
 from memory_assets.cli.output import View, show
+from memory_assets.errors import UsageError
 
 if TYPE_CHECKING:
     from memory_assets.pipeline.workspace import Workspace
@@ -135,6 +136,7 @@ def _wrapped(function: Function, *, lists: bool) -> Callable[..., None]:
         run = Run(home, ledgers, as_json or as_lines, datetime.now(UTC))
 
         def work() -> int:
+            _require_text(given)
             view = function(run, **given)
             show(view, as_json=as_json, as_lines=as_lines)
             if view.failure is not None:
@@ -154,6 +156,24 @@ def _wrapped(function: Function, *, lists: bool) -> Callable[..., None]:
     call.__annotations__ = {p.name: p.annotation for p in parameters}
     call.__name__, call.__doc__ = function.__name__, _flowing(function.__doc__ or "")
     return call
+
+
+def _require_text(given: Mapping[str, Any]) -> None:
+    """Nothing when every argument is text; bytes of another encoding can be stored nowhere.
+
+    Raises:
+        UsageError: one of them is not; paths may be, as the file system has them.
+    """
+    for name, value in given.items():
+        for one in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(one, str) and not one.isascii():
+                try:
+                    one.encode()
+                except UnicodeEncodeError:
+                    raise UsageError(
+                        f"{name.replace('_', '-')} is not UTF-8 text.",
+                        remedy="write it in UTF-8; terminals and files may have another encoding.",
+                    ) from None
 
 
 def _flowing(docstring: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from memory_assets.pipeline.nightly.night import run_night
 from memory_assets.pipeline.workspace import Workspace
 from tests.cli.conftest import Cli
@@ -44,6 +46,15 @@ def test_an_automatic_tenant_publishes_it_by_its_policy(fresh: Cli) -> None:
     view = _night(fresh, 1).registry()
     (memory,) = view.memories.filter(session_id=made["session_id"]).to_dicts()
     assert (memory["origin"], memory["verdict_by"]) == ("manual", "policy")
+
+
+@pytest.mark.parametrize("option", ["--subject", "--rationale", "--concept", "--reviewer"])
+def test_bytes_that_are_no_text_are_named(fresh: Cli, option: str) -> None:
+    """An argument in another encoding is told with its option, and leaves no empty session."""
+    before = sorted(p.name for p in fresh.ledgers.rglob("*"))
+    done = fresh("registry", "add", "--tenant", "clinica", *WORDS, option, "caf\udce9")
+    assert (done.code, f"{option[2:]} is not UTF-8 text" in done.err) == (2, True)
+    assert sorted(p.name for p in fresh.ledgers.rglob("*")) == before
 
 
 def test_what_is_no_memory_is_not_entered(fresh: Cli) -> None:
