@@ -403,7 +403,7 @@ def load_settings(
 
 def _toml(path: Path, problems: list[str]) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(path.read_text("utf-8-sig"))  # some editors write a byte order mark
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -40,7 +40,7 @@ session_ledgers = dg.AssetSpec(
 
 
 @dg.asset(
-    deps=[session_ledgers],
+    deps=[session_ledgers, "tenant_preflight"],
     group_name=GROUP,
     owners=OWNERS,
     kinds={"python", "polars", "parquet"},

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from memory_assets.errors import PublicationConflict
+from memory_assets.errors import CorruptStore, PublicationConflict
 from memory_assets.storage.files import fsync_folder, make_folder, write_errors
 
 
@@ -42,6 +42,12 @@ class LocalPointer:
             value = self.path.read_bytes()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise CorruptStore(
+                f"CURRENT cannot be read: {error.strerror or error}.",
+                where=str(self.path),
+                remedy="mend its permissions, or restore the home folder from a backup.",
+            ) from error
         return value, hashlib.sha256(value).hexdigest()
 
     def replace(self, value: bytes, *, expected_tag: str | None) -> None:

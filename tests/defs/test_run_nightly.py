@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from memory_assets.cli.failures import INTERRUPTED
+from memory_assets.defs.run_nightly import run_nightly
+from memory_assets.errors import CorruptStore
 from memory_assets.pipeline.workspace import Workspace
+from memory_assets.storage.deviations import stopped_tenants
 from memory_assets.storage.locks import exclusive
 
 
@@ -42,3 +45,14 @@ def test_a_night_that_is_told_to_stop_stops_and_says_so(place: Path, number: int
     assert "Traceback" not in said
     assert subprocess.run(command, capture_output=True).returncode == 0
     assert Workspace.load().generations.current()[0].number == 1
+
+
+def test_a_night_on_a_damaged_home_is_stopped_and_written_down(place: Path) -> None:
+    """The pre-flight check is asked before the first ledger is read."""
+    workspace = Workspace.load()
+    workspace.home.ensure().current.write_text("garbage")
+    with pytest.raises(CorruptStore, match="CURRENT is not readable"):
+        run_nightly(workspace)
+    found = stopped_tenants(workspace.home.preflight)
+    assert found
+    assert {deviation["name"] for deviation in found.values()} == {"home"}

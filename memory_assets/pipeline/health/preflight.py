@@ -16,9 +16,15 @@ from typing import Any, Final
 import polars as pl
 
 from memory_assets.domain.events import REUSABLE_TYPES
+from memory_assets.domain.ports import Embedder
 from memory_assets.domain.text import fold, fold_query
 from memory_assets.domain.visibility import PERSONAS, Principal, rule_for
-from memory_assets.errors import MemoryAssetsError, PreflightFailed
+from memory_assets.errors import (
+    MemoryAssetsError,
+    PreflightFailed,
+    SchemaTooNew,
+    StoreError,
+)
 from memory_assets.pipeline.health.machine import is_writable
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.storage.deviations import record_deviations, stopped_tenants
@@ -84,10 +90,19 @@ class Preflight:
         self.code_location = code_location
 
     @cached_property
+    def embedder(self) -> Embedder:
+        """The provider in force; the configured one where a broken home, check 4, hides it."""
+        try:
+            return self.workspace.embedder
+        except StoreError:
+            embedding = self.workspace.embedding
+            return embedding.chain(embedding.specs).first
+
+    @cached_property
     def probe(self) -> int | MemoryAssetsError:
         """Dimension of the vector that the provider gives, or why there is none."""
         try:
-            return int(self.workspace.embedder.embed(["ping"], kind="query").shape[1])
+            return int(self.embedder.embed(["ping"], kind="query").shape[1])
         except MemoryAssetsError as error:
             return error
 
@@ -125,7 +140,7 @@ def _libraries(p: Preflight, tenant: str) -> str:
 
 
 def _provider(p: Preflight, tenant: str) -> str:
-    embedder = p.workspace.embedder
+    embedder = p.embedder
     name = f"{embedder.provider}:{embedder.model}"
     allowed = p.workspace.settings.tenant(tenant).embedding
     if allowed and name not in allowed:
@@ -147,7 +162,10 @@ def _home(p: Preflight, tenant: str) -> str:
     root = p.workspace.home.root
     if not is_writable(root):
         raise _no(f"{root} is not writable for this user", f"chmod u+rwx {root}")
-    current, _ = p.workspace.generations.current()
+    try:
+        current, _ = p.workspace.generations.current()
+    except SchemaTooNew:
+        return "CURRENT is readable"  # what it says is for the next check
     return f"generation {current.number}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,52 @@ def test_a_home_of_another_version_stops_everybody(world: World) -> None:
     report = ask(world)
     assert set(failed(report)) == {"az", "ws"}
     assert all("schema version 99" in o.message for o in report.stopped.values())
+
+
+@pytest.mark.parametrize(
+    ("damage", "check", "said"),
+    [
+        (lambda path: path.write_text("garbage"), "home", "not readable"),
+        (lambda path: path.write_bytes(b""), "home", "not readable"),
+        (Path.unlink, "home", "CURRENT does not"),
+        (lambda path: (path.unlink(), path.mkdir()), "home", "cannot be read"),
+        (lambda path: path.write_text(_of_schema(path, 99)), "schema", "schema version 99"),
+        (lambda path: path.write_text(_of_schema(path, 0)), "schema", "schema version 0"),
+    ],
+    ids=["garbage", "empty", "missing", "folder", "too-new", "too-old"],
+)
+def test_a_damaged_current_is_told_by_the_check_that_asks_for_it(
+    world: World, damage: Callable[[Path], object], check: str, said: str
+) -> None:
+    """Not by the provider's, which comes before; every tenant stops, and it is written down."""
+    world.night()
+    damage(world.workspace.home.current)
+    world.__dict__.pop("workspace", None)
+    report = ask(world)
+    assert failed(report) == {"az": check, "ws": check}
+    assert said in report.stopped["ws"].message
+    assert report.stopped["ws"].remedy
+    assert stopped(world.workspace) == ["az", "ws"]
+
+
+def _of_schema(path: Path, version: int) -> str:
+    return json.dumps({**json.loads(path.read_bytes()), "schema_version": version})
+
+
+def test_too_old_a_library_is_named_before_the_provider(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check 2 reads what is installed, and says which version is needed."""
+    old = tmp_path / "site" / "lancedb-0.1.0.dist-info"
+    old.mkdir(parents=True)
+    (old / "METADATA").write_text("Metadata-Version: 2.1\nName: lancedb\nVersion: 0.1.0\n")
+    monkeypatch.syspath_prepend(str(old.parent))
+    report = ask(world)
+    assert failed(report) == {"az": "libraries", "ws": "libraries"}
+    assert report.stopped["az"].message == "lancedb is 0.1.0, needed is lancedb 0.40 or later"
+
+
+def test_a_tenants_file_with_a_byte_order_mark_is_read(world: World) -> None:
+    """Some editors write one; it is no statement."""
+    world.tenants("\ufeff" + TENANTS)
+    assert ask(world).ok
