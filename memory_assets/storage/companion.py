@@ -28,7 +28,8 @@ def append_missing(path: Path, *, tenant_id: str, session_id: str, missing: Miss
     Raises:
         StoreWriteFailed: the folder or file cannot be written.
     """
-    fresh = not path.exists()
+    with write_errors(path):
+        fresh = not path.exists()
     with write_errors(path), path.open("a+b") as out:
         fcntl.flock(out, fcntl.LOCK_EX)
         out.seek(0)

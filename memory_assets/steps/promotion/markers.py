@@ -22,6 +22,7 @@ from memory_assets.steps.promotion.consolidate import Assessment
 from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage.companion import append_missing
 from memory_assets.storage.failpoints import reached
+from memory_assets.storage.files import write_errors
 from memory_assets.storage.ledgers import companion_path, ledger_path
 from memory_assets.storage.parts import DerivedTables
 
@@ -135,9 +136,11 @@ def write_markers(
 def _write_session(
     ledgers: Path, tenant: str, session: str, rows: Sequence[dict[str, Any]], now: datetime
 ) -> int | MemoryAssetsError:
-    if not ledger_path(ledgers, tenant, session).exists():
-        return 0
+    ledger = ledger_path(ledgers, tenant, session)
     try:
+        with write_errors(ledger):
+            if not ledger.exists():
+                return 0
         return append_missing(
             companion_path(ledgers, tenant, session),
             tenant_id=tenant,
