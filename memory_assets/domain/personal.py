@@ -31,27 +31,37 @@ CLIENT: Final = "client name"
 Span = tuple[int, int]
 
 _TAX_CODE: Final = re.compile(
-    r"(?<!\w)[A-Z]{3} ?[A-Z]{3} ?[0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{2} ?"
-    r"[A-Z][0-9LMNPQRSTUV]{3}[A-Z](?!\w)",
+    r"(?<![^\W_])[A-Z]{3} ?[A-Z]{3} ?[0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{2} ?"
+    r"[A-Z][0-9LMNPQRSTUV]{3}[A-Z](?![^\W_])",
     re.IGNORECASE,
 )
 _IBAN_START: Final = re.compile(
     r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?=[ \-]?[A-Z0-9])", re.IGNORECASE
 )
 _IBAN_LENGTHS: Final = range(15, 35)
-_DIGITS: Final = re.compile(r"(?<![\w.,+\-])[0-9](?:[ \-]?[0-9]){12,18}(?![\w]|[.,][0-9])")
+_DIGITS: Final = re.compile(
+    # No part of a word, of a signed number or of a decimal; a list of long numbers is none.
+    r"(?<![^\W_])(?<!\+)(?<!(?<![A-Za-z])-)(?:(?<![0-9][.,])|(?<=[0-9]{12}[.,]))"
+    r"[0-9](?:[ \-]?[0-9]){12,18}"
+    r"(?![^\W_])(?![.,][0-9]{1,11}(?![0-9]))"
+)
+_FOURS: Final = re.compile(
+    r"(?<![^\W_])(?<![.,+\-])[0-9]{4}(?:[ .\-/]{1,2}[0-9]{4}){3}(?![^\W_]|[.,][0-9])"
+)
+"""A card's number as it is embossed, whatever stands between the groups."""
 _EMAIL: Final = re.compile(
     r"(?<![\w.+%\-])[\w.+%\-]{1,64}@[\w\-]{1,63}(?:\.[\w\-]{1,63}){0,4}\.[^\W\d_]{2,24}(?![\w\-])"
 )
 _ABROAD: Final = re.compile(r"(?<![\w+])(?:\+|00)[1-9](?:[ .\-/()]{0,2}[0-9]){6,14}(?!\w)")
 _MOBILE: Final = re.compile(r"(?<![\w.,+\-])3[0-9]{2}[ .\-/][0-9]{3}(?:[ .\-]?[0-9]){3,4}(?!\w)")
-_LANDLINE: Final = re.compile(r"(?<![\w.,+\-])0[0-9]{1,3}[ /\-][0-9](?:[ \-]?[0-9]){4,8}(?!\w)")
+_LANDLINE: Final = re.compile(r"(?<![\w.,+\-])0[0-9]{1,3}\)?[ /\-][0-9](?:[ \-]?[0-9]){4,8}(?!\w)")
 _CUED: Final = re.compile(
     r"(?<!\w)(?:tel|telefono|telephone|phone|cell|cellulare|mobile|whatsapp|fax|numero)\b"
     r"[^0-9\n]{0,15}(?P<number>\+?[0-9](?:[ .\-/]?[0-9]){5,14})(?!\w)",
     re.IGNORECASE,
 )
 _SIX_DIGITS: Final = re.compile(r"[0-9](?:[ .\-/()]{0,2}[0-9]){5}")
+_NO_DIGIT: Final = re.compile(r"[^0-9]")
 _CARD_PREFIXES: Final = re.compile(r"4|5[0-9]|2[2-7]|3[0478-9]|35|6")
 
 
@@ -140,7 +150,7 @@ def _flattened(text: str) -> tuple[str, list[int]]:
     """The text without marks that only hide things, and each character's place in the original.
 
     Compatibility forms become plain ones, accents and invisible characters go, white space and
-    typographic dashes become a blank and a hyphen.
+    typographic dashes and apostrophes become a blank, a hyphen and an apostrophe.
     """
     if text.isascii() and text.isprintable():
         return text, list(range(len(text)))
@@ -155,9 +165,13 @@ def _flattened(text: str) -> tuple[str, list[int]]:
             category = unicodedata.category(piece)
             if category in ("Mn", "Cf", "Cs"):
                 continue
-            flat.append({"Pd": "-", "Zs": " ", "Cc": " "}.get(category, piece))
+            flat.append(_PLAIN.get(category) or _PLAIN.get(piece, piece))
             places.append(place)
     return "".join(flat), places
+
+
+_PLAIN: Final = {"Pd": "-", "Zs": " ", "Cc": " ", "\u2018": "'", "\u2019": "'", "\u02bc": "'"}
+"""Categories and characters that stand for a plain one."""
 
 
 def _tax_codes(flat: str) -> Iterator[Span]:
@@ -186,8 +200,8 @@ def _ibans(flat: str) -> Iterator[Span]:
 def _cards(flat: str) -> Iterator[Span]:
     if _SIX_DIGITS.search(flat) is None:
         return
-    for found in _DIGITS.finditer(flat):
-        digits = found.group().replace(" ", "").replace("-", "")
+    for found in (*_DIGITS.finditer(flat), *_FOURS.finditer(flat)):
+        digits = _NO_DIGIT.sub("", found.group())
         if _CARD_PREFIXES.match(digits) and len(set(digits)) > 1 and luhn.is_valid(digits):
             yield found.span()
 
@@ -236,6 +250,6 @@ def _words(name: str) -> tuple[str, ...]:
 def _name_patterns(words: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     orders = [words, words[::-1]] if len(words) == 2 else [words]
     return tuple(
-        re.compile(r"(?<!\w)" + r"[\s,]+".join(map(re.escape, order)) + r"(?!\w)")
+        re.compile(r"(?<![^\W_])" + r"[\s,._\-]+".join(map(re.escape, order)) + r"(?![^\W_])")
         for order in orders
     )

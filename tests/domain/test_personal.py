@@ -28,6 +28,8 @@ HITS = [
     ("4111 1111 1111 1111", "card"),
     ("5555-5555-5555-4444", "card"),
     ("378282246310005", "card"),
+    ("4111.1111.1111.1111", "card"),
+    ("4111  1111  1111  1111", "card"),
     ("mario.rossi@example.com", "e-mail"),
     ("m+bank@sub.example.co.uk", "e-mail"),
     ("+39 347 123 4567", "phone"),
@@ -50,6 +52,10 @@ MISSES = [
     "0000000000000000",
     "version 3.11.2, 250 000 000 rows",
     "DRG 123-456",
+    "0.4111111111111111",
+    "4111111111111111.25",
+    "-4111111111111111",
+    "years 2010-2011-2012-2013",
 ]
 
 
@@ -70,6 +76,24 @@ def test_what_only_looks_like_it_is_left_alone(text: str) -> None:
     assert mask(text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "covered"),
+    [
+        ("referto_RSSMRA80A01H501U.pdf", "referto_[tax code].pdf"),
+        ("RSSMRA80A01H501U_1", "[tax code]_1"),
+        ("pan_4111111111111111", "pan_[card]"),
+        ("n.4111111111111111", "n.[card]"),
+        ("4111111111111111,5555555555554444;", "[card],[card];"),
+        ("carta-4111111111111111", "carta-[card]"),
+        ("tel (06) 12345678", "tel ([phone]"),
+        ("note_Rossi_Mario_2.txt", "note_[client name]_2.txt"),
+    ],
+)
+def test_it_is_found_in_names_of_files_and_in_lists(text: str, covered: str) -> None:
+    """An underscore, a comma or a bracket beside it does not make it part of something else."""
+    assert mask(text, ["Mario Rossi"]) == covered
+
+
 def test_a_phone_without_marks_needs_a_word_for_it() -> None:
     """Ten digits alone are any number."""
     assert find_personal("code 3471234567") == ()
@@ -88,6 +112,9 @@ def test_a_phone_without_marks_needs_a_word_for_it() -> None:
         "Ma\u200brio Rossi",
         "\uff2dario Rossi",
         "Mario\nRossi",
+        "mario_rossi",
+        "Mario-Rossi",
+        "mario.rossi",
     ],
 )
 def test_names_of_clients_are_found_in_any_dress(text: str) -> None:
@@ -95,6 +122,13 @@ def test_names_of_clients_are_found_in_any_dress(text: str) -> None:
     found = find_personal(f"of {text}.", ["Mario Rossi"])
     assert [h.kind for h in found] == [CLIENT]
     assert mask(f"of {text}.", ["Mario Rossi"]) == f"of [{CLIENT}]."
+
+
+def test_an_apostrophe_has_many_forms() -> None:
+    """The name in the settings and the one in the text need not use the same."""
+    for text in ("Anna D\u2019Angelo", "d\u2018angelo anna", "Anna D\u02bcAngelo"):
+        assert [h.kind for h in find_personal(text, ["D'Angelo Anna"])] == [CLIENT]
+        assert [h.kind for h in find_personal("Anna D'Angelo", [text])] == [CLIENT]
 
 
 def test_part_of_a_word_is_no_name() -> None:

@@ -31,7 +31,7 @@ from memory_assets.steps.tables.readings import READING, newest_rows
 from memory_assets.storage.parts import DerivedTables
 
 GROUP: Final = "effective_decisions"
-RULES_VERSION: Final = "2"
+RULES_VERSION: Final = "3"
 """Raised when the rules of replay, refusal or personal data change: all is judged anew."""
 
 

@@ -47,7 +47,7 @@ from memory_assets.storage.parts import DerivedTables
 
 GROUP: Final = "extracted_facts"
 EVENT_TYPE: Final = "memory_event"
-RULES_VERSION: Final = "2"
+RULES_VERSION: Final = "3"
 """Raised when the rules of extraction change, so that all sessions are looked at anew."""
 _FACT: Final = "concept_clarified"
 _REFUSALS: Final = 20
