@@ -16,6 +16,7 @@ from memory_assets.errors import LedgerUnreadable, UsageError
 from memory_assets.storage.ledgers import (
     COMPANION_SUFFIX,
     LEDGER_SUFFIX,
+    ScanProblem,
     companion_path,
     ledger_path,
     read_ledger,
@@ -136,7 +137,7 @@ def lint_ledgers(path: Path) -> LintReport:
 
     Raises:
         UsageError: the path does not exist, or is no ledger.
-        LedgerUnreadable: a folder cannot be listed.
+        LedgerUnreadable: the folder itself cannot be listed.
     """
     path = path.absolute()
     ledgers, files = _files(path)
@@ -145,6 +146,7 @@ def lint_ledgers(path: Path) -> LintReport:
         for file in files
         if file.parent == ledgers
     ]
+    problems += _unlisted(path)
     problems += [
         _problem(file, 0, "stray-file", "The name does not end in .jsonl, so nobody reads it.")
         for file in _misnamed(path)
@@ -174,8 +176,19 @@ def _files(path: Path) -> tuple[Path, list[Path]]:
     below = list(path.glob(f"[!.]*/{pattern}"))
     if here and not below:
         return path.parent, here
-    scan_ledgers(path)  # says what is wrong with the folder, if anything
+    scan_ledgers(path, [])  # says whether it is a folder that can be listed at all
     return path, here + below
+
+
+def _unlisted(path: Path) -> Iterator[Problem]:
+    """What the night cannot even list: tenants' folders, and files whose names are no text."""
+    noted: list[ScanProblem] = []
+    if path.is_dir():
+        scan_ledgers(path, noted)
+    for found in noted:
+        place = path / found.tenant_id
+        what = found.message.partition(" Where: ")[0]
+        yield _problem(place if found.name == "*" else place / found.name, 0, "unreadable", what)
 
 
 def _misnamed(path: Path) -> Iterator[Path]:
@@ -202,7 +215,7 @@ class _SessionCheck:
 
     def run(self) -> Iterator[Problem]:
         """The problems in no particular order; ``rows`` holds the accepted rows afterwards."""
-        if not self._ledger.exists() and not self._ledger.is_symlink():
+        if _is_gone(self._ledger):
             yield _problem(self._companion, 0, "companion-without-ledger", "Its ledger is gone.")
             return
         try:
@@ -267,6 +280,16 @@ class _SessionCheck:
             closed = any(event.type == "session_closed" for event in ledger.events)
             what = "Rows follow the last session_closed." if closed else "No session_closed."
             yield _problem(self._ledger, ledger.events[-1].line, "open-session", what)
+
+
+def _is_gone(path: Path) -> bool:
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False  # opening it will say why
+    return False
 
 
 def _lacks_line_end(path: Path) -> bool:

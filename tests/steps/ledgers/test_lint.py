@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,29 @@ def test_an_unreadable_ledger_does_not_hide_the_others(tmp_path: Path) -> None:
     ]
     assert report.sessions == 3
     assert report.rows == 1
+
+
+def test_a_folder_that_cannot_be_listed_does_not_hide_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does a file whose name is no text."""
+    _write(tmp_path, "good/s.jsonl", CLOSE)
+    _write(tmp_path, f"good/{os.fsdecode(b'bad-' + bytes([255]))}.txt.jsonl", CLOSE)
+    (tmp_path / "shut").mkdir()
+    scandir = os.scandir
+
+    def refuse(folder: str | Path) -> Any:
+        if str(folder).endswith("shut"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    report = lint_ledgers(tmp_path)
+    assert [(Path(p.file).name, p.code) for p in report.problems] == [
+        ("bad-\\udcff.txt.jsonl", "unreadable"),
+        ("shut", "unreadable"),
+    ]
+    assert report.problems[1].message == "A folder cannot be listed: Permission denied."
 
 
 def test_a_path_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
