@@ -161,6 +161,7 @@ def test_ledgers_are_redacted_in_place_when_asked(world: World) -> None:
 def test_the_receipt_proves_without_telling(world: World) -> None:
     """Counts and keyed digests; the key is readable by its owner alone."""
     result = erase(world.workspace, ROSSI, now=world.now, by="reviewer anna", redact_ledgers=False)
+    assert result.receipt is not None
     receipt = json.loads(result.receipt.read_bytes())
     assert (receipt["counts"]["memories"], receipt["generation"]) == (1, result.generation)
     assert len(receipt["digests"]) == 1 + len(result.plan.keys)
