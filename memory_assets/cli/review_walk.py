@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -210,6 +211,8 @@ class Walk:
     def _ask(self, what: str, present: str) -> str | None:
         """The answer, or what stands now for an empty one; None at the end of the input."""
         shown = f" [{present}]" if present else ""
+        # Polars, once loaded, lets a read go on after Control-C; here it shall end the command.
+        signal.siginterrupt(signal.SIGINT, True)
         self.out.print(text(f"{what}{shown}: "), end="")
         answer = sys.stdin.readline()
         if self._just_pressed and not sys.stdin.isatty() and not answer.strip():

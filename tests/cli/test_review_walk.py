@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
+import select
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +22,11 @@ from memory_assets.steps.review.items import ItemRef
 from tests.building import close, row
 from tests.nights import World
 
+ON_A_TERMINAL = """
+import pty, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+pty.spawn(sys.argv[1:])
+"""
 Step = str | Callable[[], object]
 
 
@@ -77,6 +87,38 @@ def test_the_end_of_input_says_nothing(
     done, said = _walk(world, key)
     assert "Nothing was said." in said
     assert (done.to_dict()["verdicts"], done.left, _verdicts(world)) == ({}, 3, [])
+
+
+def test_control_c_at_a_question_ends_the_walk(world: World) -> None:
+    """At once, told, and with nothing said; on a terminal, as whoever presses it has one."""
+    command = [sys.executable, "-m", "memory_assets", "review", "--reviewer", "anna"]
+    command += ["--home", str(world.home), "--ledgers", str(world.ledgers)]
+    with subprocess.Popen(
+        [sys.executable, "-c", ON_A_TERMINAL, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            for said, key in (("[q]uit ?", b"e"), ("Subject [", b"\x03")):
+                _read_until(child.stdout.fileno(), said)
+                child.stdin.write(key)
+            _read_until(child.stdout.fileno(), "Interrupted.")
+        finally:
+            child.kill()
+    assert _verdicts(world) == []
+
+
+def _read_until(source: int, said: str, *, seconds: float = 90) -> None:
+    """Reads until this was said."""
+    shown, end = "", time.monotonic() + seconds
+    while said not in shown:
+        left = end - time.monotonic()
+        assert left > 0, shown
+        if select.select([source], [], [], left)[0]:
+            shown += os.read(source, 65_536).decode("utf-8", "replace")
 
 
 def test_what_was_passed_over_is_left(world: World) -> None:
