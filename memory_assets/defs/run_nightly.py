@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
+import sqlite3
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from memory_assets.defs import stages
 from memory_assets.defs.killed_runs import end_killed_nights, living_night, night_tags
 from memory_assets.errors import MemoryAssetsError
-from memory_assets.storage.files import make_folder, write_atomically
+from memory_assets.storage.files import make_folder, write_atomically, write_failed
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance, ExecuteInProcessResult
@@ -35,12 +40,21 @@ _STAGE_OF_STEP: Final = {
     "tier_assignments": "tiers",
 }
 
+_ERRNO: Final = {
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+}
+_LITTLE: Final = 1 << 20
+
 
 def run_nightly(workspace: Workspace) -> NightReport:
     """What one night did: the job ``nightly_consolidation``, executed here and now.
 
     Raises:
         MemoryAssetsError: the named error of the step that stopped the night.
+        StoreWriteFailed: Dagster's own records cannot be written.
     """
     from memory_assets.pipeline.nightly.night import NightReport
 
@@ -49,6 +63,7 @@ def run_nightly(workspace: Workspace) -> NightReport:
     stages.announce(run_id)
     try:
         with (
+            _records_errors(workspace.home.root),
             _instance(workspace.home.root) as instance,
             living_night(workspace.home, run_id),
         ):
@@ -76,6 +91,25 @@ def dagster_home(home: Path) -> Path:
         make_folder(folder)
         write_atomically(config, files("memory_assets.defs").joinpath("dagster.yaml").read_bytes())
     return folder
+
+
+@contextmanager
+def _records_errors(home: Path) -> Iterator[None]:
+    """Turns what SQLite says of a full disk or a read-only folder into the error of any file."""
+    from sqlalchemy.exc import OperationalError
+
+    try:
+        yield
+    except OperationalError as error:
+        cause = error.orig
+        if not isinstance(cause, sqlite3.OperationalError):
+            raise
+        number = _ERRNO.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
+        if number is None:
+            raise
+        if number == errno.EIO and shutil.disk_usage(home).free < _LITTLE:
+            number = errno.ENOSPC  # SQLite does not always tell them apart
+        raise write_failed(dagster_home(home), OSError(number, str(cause))) from error
 
 
 def _instance(home: Path) -> DagsterInstance:

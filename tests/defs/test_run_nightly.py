@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -56,3 +57,15 @@ def test_a_night_on_a_damaged_home_is_stopped_and_written_down(place: Path) -> N
     found = stopped_tenants(workspace.home.preflight)
     assert found
     assert {deviation["name"] for deviation in found.values()} == {"home"}
+
+
+@pytest.mark.slow
+def test_a_night_whose_records_cannot_be_written_says_so_by_name(place: Path) -> None:
+    """Dagster's own files may not grow: exit code 4 and their folder; with room the night runs."""
+    command = [sys.executable, "-m", "memory_assets", "nightly", "--json"]
+    small = ["sh", "-c", 'ulimit -f 40; exec "$@"', "sh", *command]
+    stopped = subprocess.run(small, capture_output=True)
+    said = json.loads(stopped.stdout)
+    assert (stopped.returncode, said["error"]) == (4, "store-write-failed"), stopped.stderr
+    assert Path(said["where"]) == place / "home" / "dagster"
+    assert subprocess.run(command, capture_output=True).returncode == 0
