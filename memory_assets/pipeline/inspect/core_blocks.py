@@ -12,6 +12,7 @@ import polars as pl
 from memory_assets.domain.core_block import CoreBlock, CoreMemory, render_core
 from memory_assets.domain.searchable import search_refusal
 from memory_assets.domain.visibility import Principal, rule_for
+from memory_assets.pipeline.inspect.tenants import require_tenant
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.steps.registry.activity import active_with_accesses
 from memory_assets.steps.registry.as_of import generation_at
@@ -50,13 +51,14 @@ def core_block(
     however long it lives.
 
     Raises:
-        UnknownTenantError, AccessDenied: the principal may not read it.
+        UnknownTenantError, AccessDenied: the principal may not read it, or nothing is known of it.
         UnknownGeneration: ``as_of`` names none that is kept.
     """
     rule = rule_for(principal, tenant_id, "core_block")
     generation = generation_at(workspace.generations, as_of)
     if generation.number == 0:
         return CoreView(tenant_id or "", 0, CoreBlock("", (), ()))
+    require_tenant(workspace, tenant_id)
     view = RegistryView.of(Snapshot(workspace.generations, generation))
     at = datetime.fromisoformat(generation.published_at)
     patterns = workspace.settings.tenant(tenant_id or "").schema_table_patterns

@@ -129,8 +129,10 @@ def named_reviewer(name: str | None) -> str:
     return default_reviewer() if name is None else name
 
 
-def require_reviewer(reviewer: str | None) -> str:
-    """The reviewer's name, when a person may bear it.
+def require_reviewer(
+    reviewer: str | None, *, option: str = "--reviewer or MEMORY_ASSETS_REVIEWER"
+) -> str:
+    """The reviewer's name, when a person may bear it; ``option`` is where it was to be named.
 
     Raises:
         AccessDenied: nobody is named, or an agent is.
@@ -140,7 +142,7 @@ def require_reviewer(reviewer: str | None) -> str:
     if why is not None:
         raise AccessDenied(
             f"{why[1]}.".capitalize() if not name else f"{why[1]}.",
-            remedy="name the person who decides with --reviewer or MEMORY_ASSETS_REVIEWER.",
+            remedy=f"name the person who decides with {option}.",
         )
     return name
 

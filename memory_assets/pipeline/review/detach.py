@@ -11,6 +11,7 @@ import polars as pl
 from memory_assets.domain.intents import Detach
 from memory_assets.domain.merge_review import PairReview
 from memory_assets.errors import UsageError
+from memory_assets.pipeline.review.decide import require_reviewer
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.steps.review.items import ItemRef
 from memory_assets.storage.intents import append_intents
@@ -39,9 +40,11 @@ def detach(workspace: Workspace, item: ItemRef, *, by: str, reason: str, now: da
     leaves the pair alone from now on.
 
     Raises:
+        AccessDenied: nobody is named, or an agent is.
         UsageError: the decision corroborates nothing, or says the same word for word.
         PublisherBusy, ChecksFailed, StoreError: see ``Publisher.publish``.
     """
+    by = require_reviewer(by, option="--by")
     key = {
         "tenant_id": item.tenant_id,
         "session_id": item.session_id,

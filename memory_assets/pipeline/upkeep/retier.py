@@ -15,6 +15,7 @@ from memory_assets.domain.intents import AssignTier, Intent, Tier
 from memory_assets.domain.tiers import RULES_VERSION, Activity, Change, TierRules, next_tier
 from memory_assets.domain.visibility import Principal, require
 from memory_assets.errors import AccessDenied, UnknownMemoryError, UsageError
+from memory_assets.pipeline.review.decide import require_reviewer
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.steps.registry.activity import active_with_accesses
 from memory_assets.steps.registry.view import DEFAULT_TIER, RegistryView
@@ -177,10 +178,11 @@ def override_tier(
     principal may see does not change with a memory's tier.
 
     Raises:
-        AccessDenied: the persona may not override tiers, or not of this tenant.
+        AccessDenied: the persona may not override tiers, or not of this tenant; or no person does.
         UnknownMemoryError: a memory is not active.
         UsageError: the override would end before it begins.
     """
+    by = require_reviewer(by, option="--by")
     may = require(principal, "list").may_override_tiers
     if not may or tenant_id not in {principal.tenant, *principal.more_tenants}:
         raise AccessDenied(

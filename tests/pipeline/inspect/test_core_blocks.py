@@ -82,6 +82,12 @@ def test_no_tenant_no_block(world: World) -> None:
         core_block(world.workspace, Principal("ws", "BOT"), "ws")
 
 
+def test_a_tenant_that_nobody_knows_has_no_block(world: World) -> None:
+    """A slip in its name is told, as everywhere else: an empty block would pass for the answer."""
+    with pytest.raises(UnknownTenantError, match="'wss'"):
+        core_block(world.workspace, Principal("wss", "ADVISOR"), "wss")
+
+
 def test_a_block_is_fixed_when_its_session_starts(world: World) -> None:
     """With the generation, or the time of the start, it reads the same after later nights."""
     who = Principal("ws", "ADVISOR")

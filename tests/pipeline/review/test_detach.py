@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.errors import UsageError
+from memory_assets.errors import AccessDenied, UsageError
 from memory_assets.pipeline.inspect.history import memory_history
 from memory_assets.pipeline.review.detach import detach
 from memory_assets.steps.registry.activity import accesses_of
@@ -87,6 +87,16 @@ def test_source_owner_and_metadata_are_those_of_the_incoming_row(tmp_path: Path)
     new = world.workspace.registry().memories.filter(memory_id="mem-0002").to_dicts()[0]
     assert (new["client_id"], new["user_id"], new["audience"]) == ("c2", None, "tenant")
     assert (new["source"], new["metadata"]) == ("CHAT", '{"sheet":"B7"}')
+
+
+@pytest.mark.parametrize("by", ["agent-7", ""])
+def test_only_a_person_detaches(world: World, by: str) -> None:
+    """An agent, or nobody, is turned away before anything is on record."""
+    with pytest.raises(AccessDenied) as caught:
+        detach(world.workspace, ITEM, by=by, reason="", now=world.now)
+    assert "--by" in caught.value.remedy
+    assert world.workspace.registry().detachments.is_empty()
+    assert not read_pair_log(world.workspace.home).reviews
 
 
 def test_both_histories_tell_of_it(world: World) -> None:

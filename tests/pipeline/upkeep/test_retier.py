@@ -174,8 +174,20 @@ def test_who_may_override(world: World) -> None:
         override(world, "core", until=later, memory="mem-0099")
 
 
+def test_only_a_person_overrides(world: World) -> None:
+    """Whatever the persona that the command acts as: an agent is turned away."""
+    with pytest.raises(AccessDenied, match="agent"):
+        override(world, "core", by="agent-7", until=world.now + timedelta(days=1))
+
+
 def override(
-    world: World, tier: Any, *, memory: str = "mem-0002", principal: Principal = ADMIN, **more: Any
+    world: World,
+    tier: Any,
+    *,
+    memory: str = "mem-0002",
+    principal: Principal = ADMIN,
+    by: str = "anna",
+    **more: Any,
 ) -> None:
     """An administrator's choice about one memory."""
     override_tier(
@@ -184,7 +196,7 @@ def override(
         "ws",
         [memory],
         tier,
-        by="anna",
+        by=by,
         reason="test",
         now=world.now,
         **more,
