@@ -17,6 +17,8 @@ from memory_assets.cli.registry import AsOf
 if TYPE_CHECKING:
     from rich.console import Console
 
+_SHOWN = 20
+
 
 class Format(StrEnum):
     """How an export is written."""
@@ -129,6 +131,13 @@ def _import(app: typer.Typer) -> None:
 
         if not tenant:
             raise UnknownTenantError("No tenant was named.", remedy="add --tenant TENANT.")
+        settings = run.workspace.settings
+        if not settings.is_known(tenant):
+            raise UnknownTenantError(
+                f"Nothing of {tenant!r} would be consolidated: it has no entry that is enabled.",
+                where=str(settings.tenants_file),
+                remedy=f"mend the name, or add [tenants.{tenant}].",
+            )
         data = {**_planned(run, file, origin, tenant, f"reviewer {by}", apply), "applied": apply}
         return View(data, lambda out: _told(out, data))
 
@@ -168,6 +177,10 @@ def _told(out: Console, data: dict[str, Any]) -> None:
         place = text(f"{data['tenant_id']}/{data['session_id']}")
         said = "were imported before" if data["imported_before"] else "become candidates"
         out.print(f"{data['events']} memories {said}: session {place}.")
+        for one in data["left_out"][:_SHOWN]:
+            out.print(text(f"left out  {one}"))
+        if len(data["left_out"]) > _SHOWN:
+            out.print(f"and {len(data['left_out']) - _SHOWN} more: add --json for all of them")
     else:
         out.print(f"{data['records']} memories, {data['searchable']} of them searchable.")
         for name, what in (("known_already", "known already"), ("buried", "removed for good")):

@@ -49,3 +49,17 @@ def test_a_tenant_must_be_named(published: Cli, tmp_path: Path) -> None:
     """For either direction."""
     assert published("export").code == 2
     assert published("import", str(tmp_path / "x.jsonl"), "--by", "anna").code == 2
+
+
+def test_a_tenant_without_an_entry_gets_no_ledgers(fresh: Cli, tmp_path: Path) -> None:
+    """A slip in the name is told before it makes a folder that no night consolidates."""
+    file = tmp_path / "mem0.json"
+    file.write_text('[{"memory": "x"}]')
+    fresh.home.mkdir(exist_ok=True)
+    (fresh.home / "tenants.toml").write_text("[tenants.banca]\n[tenants.clinica]\n")
+    arguments = ["import", str(file), "--from", "mem0", "--by", "anna", "--apply"]
+    done = fresh(*arguments, "--tenant", "bancca")
+    assert done.code == 2
+    assert "[tenants.bancca]" in done.err
+    assert not (fresh.ledgers / "bancca").exists()
+    assert fresh(*arguments, "--tenant", "banca").code == 0

@@ -4,7 +4,8 @@ Nothing goes around the queue: an import writes one finished session of its own,
 makes facts, candidates and (by the tenant's policy) memories of it. The session is named by the
 content of the file, so importing a file twice changes nothing.
 
-One place to extend: a system is one entry of :data:`SYSTEMS`, a reader of its export.
+One place to extend: a system is one entry of :data:`SYSTEMS`, a reader of its export that also
+notes what it leaves out.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class OutsidePlan:
     ledger: bytes
     there: bool
     """The very same file was imported before."""
+    left_out: tuple[str, ...] = ()
+    """What of the file says nothing that could become a candidate."""
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as ``--json`` prints it."""
@@ -44,10 +47,11 @@ class OutsidePlan:
             "session_id": self.session_id,
             "events": self.events,
             "imported_before": self.there,
+            "left_out": list(self.left_out),
         }
 
 
-def mem0_events(data: bytes) -> Iterator[Row]:
+def mem0_events(data: bytes, left_out: list[str]) -> Iterator[Row]:
     """The memories of a mem0 ``get_all`` export, in its order: one event each.
 
     ``{"results": [...]}`` or the bare list; ``memory`` is the text, ``user_id`` its owner.
@@ -76,13 +80,16 @@ def mem0_events(data: bytes) -> Iterator[Row]:
             event["concepts"] = [str(c) for c in categories]
         if item.get("user_id"):
             event["user_id"] = str(item["user_id"])
-        when = _time(item.get("updated_at") or item.get("created_at"))
+        when = _time(item.get("updated_at") or item.get("created_at"), number)
         if when is not None:
             event["ts"] = when
         yield event
+    graph = found.get("relations") if isinstance(found, dict) else None
+    if graph:
+        left_out.append(f"{len(graph)} relation(s) of the graph: each repeats a memory's words")
 
 
-def mcp_events(data: bytes) -> Iterator[Row]:
+def mcp_events(data: bytes, left_out: list[str]) -> Iterator[Row]:
     """The knowledge graph of an MCP memory server: one event per observation and per relation.
 
     JSON lines of ``entity`` (name, entityType, observations) and ``relation`` (from, to,
@@ -91,9 +98,14 @@ def mcp_events(data: bytes) -> Iterator[Row]:
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
-        item = _json(line)
+        try:
+            item = _json(line)
+        except ValueError as error:
+            raise ValueError(f"line {number} is not JSON") from error
         kind = item.get("type") if isinstance(item, dict) else None
         if kind == "entity":
+            if not item.get("observations"):
+                left_out.append(f"line {number}: the entity has no observation")
             yield from _entity(item, number)
         elif kind == "relation":
             yield _relation(item, number)
@@ -101,7 +113,7 @@ def mcp_events(data: bytes) -> Iterator[Row]:
             raise ValueError(f"line {number} is neither an entity nor a relation")
 
 
-SYSTEMS: Final[Mapping[str, Callable[[bytes], Iterator[Row]]]] = {
+SYSTEMS: Final[Mapping[str, Callable[[bytes, list[str]], Iterator[Row]]]] = {
     "mem0": mem0_events,
     "mcp": mcp_events,
 }
@@ -117,9 +129,10 @@ def plan_outside(
     Raises:
         ImportRefused: the file is not such an export, or one of its texts cannot be a ledger row.
     """
+    left_out: list[str] = []
     try:
         data = path.read_bytes()
-        events = list(SYSTEMS[system](data))
+        events = list(SYSTEMS[system](data, left_out))
     except OSError as error:
         raise _refused(f"The file cannot be read: {error.strerror}", path) from error
     except (ValueError, KeyError, TypeError) as error:
@@ -140,7 +153,7 @@ def plan_outside(
         faults = "; ".join(f"{q.line}: {q.reason}" for q in parsed.quarantined[:_SHOWN])
         raise _refused(f"{len(parsed.quarantined)} memories cannot be ledger rows: {faults}", path)
     there = ledger_path(ledgers, tenant_id, session).exists()
-    return OutsidePlan(tenant_id, session, len(events), ledger, there)
+    return OutsidePlan(tenant_id, session, len(events), ledger, there, tuple(left_out))
 
 
 def write_outside(ledgers: Path, plan: OutsidePlan) -> Path:
@@ -180,13 +193,16 @@ def _relation(item: Row, number: int) -> Row:
 
 
 def _json(data: bytes) -> Any:
-    return json.loads(data.decode("utf-8"))
+    return json.loads(data.decode("utf-8-sig"))
 
 
-def _time(value: object) -> str | None:
+def _time(value: object, number: int) -> str | None:
     if not isinstance(value, str):
         return None
-    found = datetime.fromisoformat(value)
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise ValueError(f"result {number} has a time that cannot be read") from error
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
 
 

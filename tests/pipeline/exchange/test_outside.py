@@ -82,6 +82,28 @@ def test_the_same_file_twice_changes_nothing(world: World) -> None:
     assert world.night().ingest.changed == 0
 
 
+def test_what_is_left_out_is_named(world: World) -> None:
+    """A graph repeats its memories, and an entity without an observation says nothing."""
+    mem0 = bring(world, "mem0", json.dumps({**MEM0, "relations": [{"source": "a"}]}))
+    assert mem0.left_out == ("1 relation(s) of the graph: each repeats a memory's words",)
+    mcp = bring(world, "mcp", MCP + '{"type":"entity","name":"bare","observations":[]}\n')
+    assert mcp.left_out == ("line 3: the entity has no observation",)
+    assert bring(world, "mcp", "\ufeff" + MCP).left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("system", "content", "said"),
+    [
+        ("mcp", MCP + "no json", "line 3 is not JSON"),
+        ("mem0", '[{"memory": "x"}, {"memory": "y", "created_at": "?"}]', "result 2 has a time"),
+    ],
+)
+def test_a_refusal_names_the_place(world: World, system: str, content: str, said: str) -> None:
+    """The line or result of the file that must be mended."""
+    with pytest.raises(ImportRefused, match=said):
+        bring(world, system, content)
+
+
 @pytest.mark.parametrize(
     ("system", "content"),
     [
