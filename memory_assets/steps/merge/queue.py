@@ -38,6 +38,7 @@ def _find(kind: str, state: State) -> Iterator[Proposal]:
         return
     active = state.registry.active()
     hashes = {(t, m): h for t, m, h in active.select(*_ID, "content_sha256").iter_rows()}
+    decided = {(t, m): at for t, m, at in active.select(*_ID, "decided_at").iter_rows()}
     verdicts = PairVerdicts(read_pair_log(state.home).reviews)
     asked = {
         (r.intent.tenant_id, r.intent.memory_id)
@@ -59,6 +60,8 @@ def _find(kind: str, state: State) -> Iterator[Proposal]:
             ordered,
             _LABELS[kind].format(stays),
             _WHY[kind].format(stays),
+            # As a candidate waits since its row was written, a pair does since its later one was.
+            since=max(decided[tenant, m] for m in members),
             evidence={"pairs": json.loads(row["pairs"]), "space_id": row["space_id"]}
             | {"rule_version": row["rule_version"]},
             content_sha256=digest_of(kind, *ordered, *(hashes[tenant, m] for m in ordered)),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from memory_assets.domain.visibility import Principal
@@ -61,6 +63,18 @@ def test_a_group_is_accepted_once_and_becomes_labels(world: MergeWorld) -> None:
     assert (label.verdict, label.reviewer) == ("same", "rosa")
     assert ReviewState(world.workspace(), now=NOW).proposals.proposals == ()
     assert ReviewState(world.workspace(), now=NOW).proposals.refused == ()
+
+
+def test_a_group_waits_since_its_newest_definition(world: MergeWorld) -> None:
+    """So it counts in the age of the backlog, and a filter by age leaves it in."""
+    ids, item = _planned(world, SAME)
+    memories = world.workspace().registry().memories.filter(pl.col("memory_id").is_in(ids))
+    assert item["waits_since"] == max(memories["decided_at"].to_list()).isoformat()
+    state = ReviewState(world.workspace(), now=NOW + timedelta(days=2))
+    old = QueueFilter(TENANT, older_than=timedelta(days=1))
+    found = state.queue(Principal.local(TENANT), old)
+    assert [i["item_id"] for i in found.items] == [item["item_id"]]
+    assert found.oldest == item["waits_since"]
 
 
 def test_a_declined_group_is_remembered_as_different(world: MergeWorld) -> None:
