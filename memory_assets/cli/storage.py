@@ -207,3 +207,8 @@ def _copied(out: Console, made: BackupResult, what: str) -> None:
         f"{what}: generation {made.generation}, {made.files} files, {made.bytes:,} bytes, in "
         f"{text(made.target)}"
     )
+    for space in made.unreadable:
+        out.print(
+            text(f"The index of {space} cannot be read, so its copy cannot either."), style="yellow"
+        )
+        out.print("-> memory-assets repair-index, here or after a restore")

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from memory_assets.errors import BackupUnusable, CorruptStore, UsageError
+from memory_assets.errors import BackupUnusable, CorruptStore, IndexMismatch, UsageError
 from memory_assets.storage.files import write_atomically
 from memory_assets.storage.generations import Generation, GenerationStore
 from memory_assets.storage.home import Home
 from memory_assets.storage.index_files import manifests
-from memory_assets.storage.index_pinned import table_path
+from memory_assets.storage.index_pinned import PinnedIndex, table_path
 from memory_assets.storage.locks import exclusive
 
 LIST: Final = "backup.json"
@@ -47,6 +49,8 @@ class BackupResult:
     generation: int
     files: int
     bytes: int
+    unreadable: tuple[str, ...] = ()
+    """Embedding spaces whose index cannot be read; the registry makes them anew."""
 
     def to_dict(self) -> dict[str, Any]:
         """The result as ``--json`` prints it."""
@@ -55,6 +59,7 @@ class BackupResult:
             "generation": self.generation,
             "files": self.files,
             "bytes": self.bytes,
+            "unreadable_spaces": list(self.unreadable),
         }
 
 
@@ -158,7 +163,19 @@ def _copy(
         "files": dict(sorted(hashes.items())),
     }
     write_atomically(target / LIST, json.dumps(body, indent=1).encode())
-    return BackupResult(target, generation.number, len(hashes), size)
+    unreadable = tuple(_unreadable_spaces(generation, target))
+    return BackupResult(target, generation.number, len(hashes), size, unreadable)
+
+
+def _unreadable_spaces(generation: Generation, target: Path) -> Iterator[str]:
+    """Spaces of which the copy cannot be read in full."""
+    for space in generation.spaces:
+        try:
+            index = PinnedIndex(Home(target).index, space.table, space.version)
+            index.rows()
+            index.keys()
+        except (IndexMismatch, CorruptStore):
+            yield space.space.space_id
 
 
 def _files_of(store: GenerationStore, generation: Generation) -> Iterator[str]:
@@ -193,10 +210,20 @@ def _logs(home: Home) -> Iterator[tuple[str, bytes]]:
         if path.is_file():
             yield name, path.read_bytes()
     if home.derived.is_dir():
-        with exclusive(home.derived_lock, purpose="backing up derived tables", wait=True):
+        with _nobody_writes_derived(home):
             for path in sorted(home.derived.rglob("*")):
                 if path.is_file() and not path.name.startswith("."):
                     yield path.relative_to(home.root).as_posix(), path.read_bytes()
+
+
+@contextmanager
+def _nobody_writes_derived(home: Home) -> Iterator[None]:
+    """A lock, where one can be made: on a read-only file system nobody writes anyway."""
+    if os.statvfs(home.root).f_flag & os.ST_RDONLY:
+        yield
+        return
+    with exclusive(home.derived_lock, purpose="backing up derived tables", wait=True):
+        yield
 
 
 def _copy_file(source: Path, target: Path) -> tuple[str, int] | None:

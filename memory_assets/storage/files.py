@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memory_assets.errors import StoreWriteFailed
 
-_NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
+NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -25,7 +25,7 @@ def write_errors(path: Path) -> Iterator[None]:
 
 def write_failed(path: Path, error: OSError) -> StoreWriteFailed:
     """The named error for a failed write."""
-    if error.errno in _NO_SPACE:
+    if error.errno in NO_SPACE:
         remedy = "free some space and run again; what was published stays published."
     elif error.errno in _FORBIDDEN:
         remedy = "make the folder writable for this user and run again; nothing was changed."

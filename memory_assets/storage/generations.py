@@ -26,7 +26,10 @@ from memory_assets.storage.parts import Part, PartStore
 from memory_assets.storage.pointer import LocalPointer, Pointer
 
 SCHEMA_VERSION: Final = 1
-RESTORE: Final = "restore the home folder from a backup, or rebuild it from the ledgers."
+RESTORE: Final = (
+    "restore the home folder from a backup (`memory-assets restore`), or make it again from the "
+    "ledgers (`memory-assets rebuild`)."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +263,7 @@ class GenerationStore:
             raise CorruptStore(
                 f"Generation {number} cannot be read: {type(error).__name__}.",
                 where=str(path),
-                remedy="choose one that `memory-assets doctor` lists.",
+                remedy="choose one that `memory-assets generations` lists.",
             ) from error
 
     def find(self, number: int) -> Generation | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from memory_assets.errors import PublisherBusy
-from memory_assets.storage.files import make_folder, write_errors
+from memory_assets.storage.files import NO_SPACE, make_folder, write_errors, write_failed
 
 
 @contextmanager
@@ -37,8 +37,7 @@ def exclusive(path: Path, *, purpose: str, wait: bool = False) -> Iterator[None]
                 where=str(path),
                 remedy="wait until it has ended and run again; nothing was changed by this run.",
             ) from None
-        with write_errors(path):
-            _sign(handle, purpose)
+        _sign(handle, path, purpose)
         yield
     finally:
         os.close(handle)
@@ -67,10 +66,15 @@ def _is_at(path: Path, opened: os.stat_result) -> bool:
         return False
 
 
-def _sign(handle: int, purpose: str) -> None:
+def _sign(handle: int, path: Path, purpose: str) -> None:
+    """Writes the holder's name. On a full disk it holds the lock without: `gc` makes room there."""
     note = {"pid": os.getpid(), "host": socket.gethostname(), "purpose": purpose}
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, json.dumps(note).encode(), 0)
+    try:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, json.dumps(note).encode(), 0)
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise write_failed(path, error) from error
 
 
 def _holder(handle: int) -> str:

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from memory_assets.domain.schemas import MEMORIES
-from memory_assets.errors import CorruptStore
+from memory_assets.errors import CorruptStore, PublisherBusy
 from memory_assets.storage.generations import GenerationStore
 from memory_assets.storage.home import Home
+from memory_assets.storage.locks import exclusive
 from tests.crash.conftest import Place
 from tests.crash.forking import Forker
 
@@ -61,6 +62,16 @@ def test_a_full_disk_stops_the_night_and_costs_nothing(
     ballast.unlink()
     assert forker.run(place.step("night")).exit_code == 0
     assert served(forker, place) == 2
+
+
+def test_a_full_disk_leaves_the_command_that_makes_room(tmpfs: Path) -> None:
+    """A lock is held without its holder's name where not even that much can be written."""
+    fill(tmpfs, 0)
+    lock = tmpfs / "publisher.lock"
+    with exclusive(lock, purpose="collecting"):
+        assert lock.read_bytes() == b"", "the name fitted, so this tested nothing"
+        with pytest.raises(PublisherBusy), exclusive(lock, purpose="another"):
+            pytest.fail("two hold the lock")
 
 
 @pytest.mark.parametrize("limit", [1, 700, 3_000, 6_000, 20_000])

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import threading
 from pathlib import Path
 
 import pytest
 
 from memory_assets.errors import BackupUnusable, UsageError
-from memory_assets.pipeline.upkeep.upkeep import drift_of
+from memory_assets.pipeline.upkeep.upkeep import drift_of, repair_index
 from memory_assets.storage.backup import LIST, back_up, disk_use, restore
 from memory_assets.storage.home import Home
+from memory_assets.storage.index_files import manifests
+from memory_assets.storage.index_pinned import table_path
 from tests.building import close, row
 from tests.nights import World, tree
 
@@ -145,6 +149,39 @@ def test_an_empty_home_has_nothing_to_back_up(tmp_path: Path) -> None:
     world = World(tmp_path)
     with pytest.raises(UsageError, match="Nothing has been published"):
         back_up(world.workspace.generations, tmp_path / "copy", now=world.now)
+
+
+def test_a_damaged_index_is_told_and_made_anew_after_the_restore(
+    world: World, tmp_path: Path
+) -> None:
+    """The registry is what a backup is for; that its index is worth nothing is not kept quiet."""
+    sound = back_up(world.workspace.generations, tmp_path / "sound", now=world.now)
+    assert sound.unreadable == ()
+    space = world.workspace.generations.current()[0].spaces[0]
+    table = table_path(Home(world.home).index, space.table)
+    manifests(table)[space.version].write_bytes(b"")
+    made = back_up(world.workspace.generations, tmp_path / "copy", now=world.now)
+    assert made.unreadable == (space.space.space_id,)
+    other = back(world, tmp_path / "copy")
+    assert not drift_of(other.workspace).clean
+    repair_index(other.workspace, now=other.now)
+    assert drift_of(other.workspace).clean
+
+
+def test_a_read_only_home_can_be_backed_up(world: World, tmp_path: Path) -> None:
+    """A disk that was mounted so to save what is on it needs no lock: nobody writes there."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a file system takes root")
+    bind = ["mount", "--bind", str(world.home), str(world.home)]
+    if subprocess.run(bind, check=False, capture_output=True).returncode:
+        pytest.skip("this machine does not let a test mount a file system")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(world.home)], check=True)
+        made = back_up(world.workspace.generations, tmp_path / "copy", now=world.now)
+    finally:
+        subprocess.run(["umount", str(world.home)], check=True)
+    assert made.generation == 2
+    assert any((tmp_path / "copy" / "derived").iterdir())
 
 
 def test_disk_use_is_told_by_part(world: World) -> None:

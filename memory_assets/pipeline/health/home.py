@@ -10,7 +10,7 @@ from typing import Final
 import polars as pl
 
 from memory_assets.domain.schemas import PROMOTION_KEY, SESSIONS
-from memory_assets.errors import MemoryAssetsError
+from memory_assets.errors import CorruptStore, MemoryAssetsError
 from memory_assets.pipeline.health.findings import Finding, error, info, ok, warning
 from memory_assets.pipeline.health.machine import is_writable
 from memory_assets.pipeline.workspace import Workspace
@@ -18,6 +18,7 @@ from memory_assets.steps.ledgers import ingest
 from memory_assets.steps.ledgers.decide import current_decisions
 from memory_assets.steps.promotion.extract import current_facts
 from memory_assets.steps.promotion.markers import owed_markers
+from memory_assets.storage.allocations import read_allocations
 from memory_assets.storage.backup import disk_use
 from memory_assets.storage.generations import Generation
 from memory_assets.storage.home import Home
@@ -53,6 +54,17 @@ def storage(workspace: Workspace) -> Iterator[Finding]:
         "files are as they were published",
     )
     yield from _index(workspace, current)
+    for number in workspace.generations.kept(current):
+        if number != current.number and workspace.generations.find(number) is None:
+            yield warning(
+                "older-generation",
+                f"the manifest of generation {number} cannot be read, so --as-of cannot show it",
+                f"restore {workspace.generations.manifest_path(number)}, or leave it.",
+            )
+    try:
+        read_allocations(home)
+    except CorruptStore as failure:
+        yield error("allocations", failure.what, failure.remedy)
     refused = read_review_log(home.review_decisions).refused
     if refused:
         yield warning(

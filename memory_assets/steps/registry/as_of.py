@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from memory_assets.errors import UnknownGeneration
+from memory_assets.errors import UnknownGeneration, UsageError
 from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage.generations import Generation, GenerationStore, Snapshot
 
@@ -114,7 +114,16 @@ class GenerationDiff:
 def compare(
     store: GenerationStore, older: Generation, newer: Generation, *, tenant_id: str
 ) -> GenerationDiff:
-    """What the newer generation says of one tenant that the older one did not."""
+    """What the newer generation says of one tenant that the older one did not.
+
+    Raises:
+        UsageError: they are named the other way round; what was added would look removed for good.
+    """
+    if older.number > newer.number:
+        raise UsageError(
+            f"Generation {older.number} is later than generation {newer.number}.",
+            remedy="name the earlier one first.",
+        )
     old, new = (_of_tenant(store, g, tenant_id) for g in (older, newer))
     before, after = old.status(), new.status()
     both = before.select(*_ID, "status", "tier").join(

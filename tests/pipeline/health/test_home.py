@@ -60,6 +60,21 @@ def test_a_changed_part_stops_the_examination(world: World) -> None:
         _storage(world)
 
 
+def test_a_damaged_log_and_an_older_manifest_are_found_before_the_night(world: World) -> None:
+    """A night would stop at the one, and --as-of would fail at the other."""
+    world.session("clinic", "t", row(1, subject="b"), note(2, "memory_promoted", "seq:1"), close(3))
+    world.night()
+    store = world.workspace.generations
+    store.manifest_path(1).write_bytes(b"{")
+    log = world.workspace.home.allocations
+    log.write_bytes(log.read_bytes() + b"x{\n")
+    found = _storage(world)
+    assert found["older-generation"].level == "warning"
+    assert "generation 1" in found["older-generation"].message
+    assert (found["allocations"].level, found["index"].level) == ("error", "ok")
+    assert "deleted" in found["allocations"].mend
+
+
 def test_who_is_at_work_is_said(world: World) -> None:
     """A held lock is named with its purpose; a free one is not mentioned."""
     assert [f.name for f in doctor_home.locks(world.workspace.home)] == ["locks"]

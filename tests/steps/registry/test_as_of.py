@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_assets.domain.intents import AssignTier, Intent, Retire, Retract, Supersede
-from memory_assets.errors import UnknownGeneration
+from memory_assets.errors import UnknownGeneration, UsageError
 from memory_assets.steps.registry.as_of import compare, generation_at, parse_as_of
 from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage.generations import Snapshot
@@ -95,6 +95,8 @@ def test_a_difference_names_each_change_once(world: World) -> None:
     }
     assert found["retiered"][0]["from_tier"] == "recall"
     assert compare(store, first, first, tenant_id="bank").empty
+    with pytest.raises(UsageError, match="is later"):
+        compare(store, last, first, tenant_id="bank")
     assert compare(store, first, last, tenant_id="clinic").empty
     ask(world, Retract, "mem-0001", superseded_by="mem-0002")
     now = generation_at(store, None)
