@@ -30,6 +30,7 @@ _BEGINS: Final = re.compile(
     r"|(?:bot|model|rule)(?!\s*[.,\s]?\s*[^\W\d_])"
 )
 _ENDS: Final = re.compile(r"[-_/\[(](?:agent|assistant|bot|llm)[\])]?\d*$")
+_LONGEST_NAME: Final = 200
 SKEW: Final = timedelta(minutes=2)
 """How far the clocks of two machines may lie apart before a verdict counts as from the future."""
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -115,6 +116,10 @@ def reviewer_refusal(reviewer: str) -> Refusal | None:
         return "not-a-reviewer", "no reviewer is named"
     if name.partition(":")[0] in _NO_PEOPLE or _BEGINS.match(seen) or _ENDS.search(seen):
         return "not-a-reviewer", f"{reviewer!r} is no reviewer: agents and rules never promote"
+    if len(seen) > _LONGEST_NAME:
+        return "not-a-reviewer", f"a name has at most {_LONGEST_NAME} characters"
+    if any(unicodedata.category(c) == "Cc" for c in reviewer.strip()):
+        return "not-a-reviewer", f"{reviewer!r} holds control characters"
     return None
 
 
@@ -134,6 +139,8 @@ def line_refusal(line: ReviewDecision | ProposalDecision, *, now: datetime) -> R
     why = reviewer_refusal(line.reviewer)
     if why is not None:
         return why
+    if any("\0" in text for text in _texts(line)):
+        return "bad-line", "a text holds a NUL character"
     if line.decided_at.tzinfo is None:
         return "bad-time", "decided_at has no time zone"
     if line.decided_at > now + SKEW:
@@ -144,6 +151,13 @@ def line_refusal(line: ReviewDecision | ProposalDecision, *, now: datetime) -> R
         if line.edited is not None and line.verdict != "accept":
             return "bad-verdict", "only an accept can carry an edit"
     return None
+
+
+def _texts(line: ReviewDecision | ProposalDecision) -> tuple[str, ...]:
+    edit = line.edited if isinstance(line, ReviewDecision) else None
+    return (
+        (line.reason,) if edit is None else (line.reason, edit.subject, edit.detail, edit.rationale)
+    )
 
 
 def refusal(

@@ -13,6 +13,7 @@ from memory_assets.domain.candidates import SchemaNames
 from memory_assets.domain.events import EVENT_TYPES, REUSABLE_TYPES
 from memory_assets.domain.review import (
     SKEW,
+    Edit,
     ReviewDecision,
     refusal,
     review_refusal,
@@ -94,6 +95,29 @@ def test_a_clock_may_be_a_little_ahead() -> None:
     late = refusal(_decision(decided_at=NOW + SKEW + timedelta(seconds=1)), SEEN, now=NOW)
     assert late is not None
     assert late[0] == "from-the-future"
+
+
+@pytest.mark.parametrize("name", ["ca\0rla", "carla\nbruna", "c" * 201])
+def test_a_name_fits_on_a_line(name: str) -> None:
+    """It is written into markers, which refuse a NUL as every ledger row does."""
+    found = refusal(_decision(reviewer=name), SEEN, now=NOW)
+    assert found is not None
+    assert found[0] == "not-a-reviewer"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"reason": "a\0"},
+        {"edited": Edit("a\0", "b")},
+        {"edited": Edit("a", "b\0")},
+        {"edited": Edit("a", "b", "c\0")},
+    ],
+)
+def test_no_verdict_brings_in_what_a_ledger_may_not_hold(changes: dict[str, Any]) -> None:
+    """A NUL is refused wherever it stands."""
+    found = refusal(_decision(**changes), SEEN, now=NOW)
+    assert found == ("bad-line", "a text holds a NUL character")
 
 
 @pytest.mark.parametrize("verdict", ["decline", "defer", "reopen"])

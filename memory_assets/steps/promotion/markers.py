@@ -168,7 +168,8 @@ def _missing(
             "type": _TYPES[row["wanted"]],
             "detail": format_ref(row["decision_seq"]),
             "rationale": row["memory_id"] or "",
-            "metadata": {"by": row["by"], "memory_id": row["memory_id"] or ""},
+            # A companion row with a NUL would be refused, and written anew every night.
+            "metadata": {"by": row["by"].replace("\0", ""), "memory_id": row["memory_id"] or ""},
         }
         for row in rows
         if latest.get(row["decision_seq"]) != _TYPES[row["wanted"]]
