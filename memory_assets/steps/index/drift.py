@@ -9,7 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from memory_assets.errors import StoreError
-from memory_assets.steps.index.rows import IndexRows
+from memory_assets.steps.index.rows import COPIED, IndexRows
 from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage.generations import GenerationStore, PinnedSpace, Snapshot
 from memory_assets.storage.index_diff import difference
@@ -39,7 +39,7 @@ class SpaceDrift:
     pending: int = 0
     """Rows without a vector: no drift, but not searchable by vector."""
     damage: str = ""
-    """Why the version cannot be read at all."""
+    """Why the version cannot be read, or cannot be believed."""
 
     @property
     def clean(self) -> bool:
@@ -119,13 +119,13 @@ def find_drift(store: GenerationStore, languages: Mapping[str, str]) -> DriftRep
     """
     current, _ = store.current()
     active = RegistryView.of(Snapshot(store, current)).active()
-    wanted = IndexRows(active, languages).keys()
+    wanted = IndexRows(active, languages)
     spaces = [drift for pinned in current.spaces for drift in _of_space(store, pinned, wanted)]
     return DriftReport(current.number, active.height, tuple(spaces))
 
 
 def _of_space(
-    store: GenerationStore, pinned: PinnedSpace, wanted: pl.DataFrame
+    store: GenerationStore, pinned: PinnedSpace, wanted: IndexRows
 ) -> Iterator[SpaceDrift]:
     yield _of_version(store, pinned, pinned.version, wanted)
     newest = max(manifests(table_path(store.home.index, pinned.table)), default=pinned.version)
@@ -134,22 +134,42 @@ def _of_space(
 
 
 def _of_version(
-    store: GenerationStore, pinned: PinnedSpace, version: int, wanted: pl.DataFrame
+    store: GenerationStore, pinned: PinnedSpace, version: int, wanted: IndexRows
 ) -> SpaceDrift:
     about = (pinned.space.space_id, version, version == pinned.version)
     try:
-        held = PinnedIndex(store.home.index, pinned.table, version).keys()
+        index = PinnedIndex(store.home.index, pinned.table, version)
+        held, altered = index.keys(), _altered(index, wanted)
     except StoreError as error:
         return SpaceDrift(*about, damage=error.what)
     # Whether a vector can be had is no matter of drift: pending ones are counted by themselves.
-    change = difference(held, wanted.with_columns(has_vector=pl.lit(False)))
-    stale = sorted(set(change.updates) - set(change.duplicated))
+    change = difference(held, wanted.keys().with_columns(has_vector=pl.lit(False)))
+    stale = set(change.updates) - set(change.duplicated)
+    quiet = sorted(altered - set(change.updates))
+    damage = ""
+    if quiet and version == pinned.version:  # its hashes agree, so no publication would write it
+        damage = f"{len(quiet)} row(s) are not what their hashes say, such as {quiet[0]}"
     return SpaceDrift(
         *about,
         rows=held.height,
         missing=tuple(change.inserts),
         orphans=tuple(change.orphans),
-        stale=tuple(stale),
+        stale=tuple(sorted(stale.union(quiet))),
         doubled=tuple(change.duplicated),
         pending=held.filter(~pl.col("has_vector")).height,
+        damage=damage,
     )
+
+
+def _altered(index: PinnedIndex, wanted: IndexRows) -> set[str]:
+    """Keys of rows in which a column differs from its memory, whatever the row's hash says."""
+    both = index.rows(("row_key", *COPIED)).join(
+        wanted.copied(), on="row_key", how="inner", suffix="_wanted"
+    )
+    differs = [_flat(both, name).ne_missing(_flat(both, f"{name}_wanted")) for name in COPIED]
+    return set(both.filter(pl.any_horizontal(differs))["row_key"].to_list())
+
+
+def _flat(frame: pl.DataFrame, name: str) -> pl.Expr:
+    is_list = isinstance(frame.schema[name], pl.List)
+    return pl.col(name).list.join("\x1f") if is_list else pl.col(name)

@@ -18,10 +18,11 @@ from memory_assets.domain.spaces import SEARCH_RECIPE, search_text, text_sha256
 from memory_assets.domain.text import FOLD_VERSION, fold
 from memory_assets.storage.index_schema import COLUMNS, KIND, index_schema
 
-_COPIED: Final = (
+COPIED: Final = (
     *("tenant_id", "memory_id", "user_id", "client_id", "audience", "tier", "type", "subject"),
     *("detail", "rationale", "question_context", "tables", "concepts", "decided_at"),
 )
+"""Columns of an index row that are those of its memory."""
 _OWN: Final = ("tenant_id", "memory_id", "user_id", "client_id", "audience", "tier")
 
 
@@ -52,6 +53,10 @@ class IndexRows:
             "row_key", self._hashes.alias("index_sha256"), has_vector.alias("has_vector")
         )
 
+    def copied(self) -> pl.DataFrame:
+        """row_key and the columns that every row has straight from its memory."""
+        return self._active.select("row_key", *COPIED)
+
     def texts(self, keys: Sequence[str]) -> list[str]:
         """The texts whose vectors these rows carry (recipe ``search``), in the order of keys."""
         return [_text(row) for row in self._rows(keys)]
@@ -79,7 +84,7 @@ class IndexRows:
         text = _text(memory)
         language = row_language(text, self._languages.get(memory["tenant_id"]))
         return {
-            **{name: memory[name] for name in _COPIED},
+            **{name: memory[name] for name in COPIED},
             "row_key": row_key(memory["tenant_id"], memory["memory_id"]),
             "kind": KIND,
             "text_sha256": text_sha256(text),

@@ -69,6 +69,31 @@ def test_what_was_meddled_with_is_listed_and_mended(world: World) -> None:
     assert drift_of(world.workspace).spaces[0].rows == 8
 
 
+def test_a_row_that_says_something_else_under_its_old_hash_is_found(world: World) -> None:
+    """Words and privacy columns are compared, not the hash that came with them."""
+    import lance
+
+    table = lance.dataset(str(table_path(world.home / "index", serving(world).table)))
+    table.update({"subject": "'other'"}, where="memory_id = 'mem-0002'")
+    table.update({"client_id": "'c9'"}, where="memory_id = 'mem-0004'")
+    served, newest = drift_of(world.workspace).spaces
+    assert (served.clean, newest.stale) == (True, ("bank/mem-0002", "bank/mem-0004"))
+    assert repair_index(world.workspace, now=world.now).after.clean
+
+
+def test_served_rows_that_were_damaged_silently_are_built_anew(world: World) -> None:
+    """Their hashes agree with the registry, so no publication would write them again by itself."""
+    folder = table_path(world.home / "index", serving(world).table) / "data"
+    for path in folder.glob("*.lance"):
+        path.write_bytes(path.read_bytes().replace(b"definition 3", b"definition X"))
+    (found,) = drift_of(world.workspace).spaces
+    assert found.stale == ("bank/mem-0003",)
+    assert "bank/mem-0003" in found.damage
+    assert found.mend == f"memory-assets reindex --space {serving(world).space.space_id}"
+    result = repair_index(world.workspace, now=world.now)
+    assert (result.rebuilt, result.after.clean) == (True, True)
+
+
 def test_the_next_night_mends_it_too(world: World) -> None:
     """Nobody has to notice: a night takes back what nobody published."""
     meddle(world)
