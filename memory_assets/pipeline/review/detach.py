@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,12 +11,13 @@ import polars as pl
 
 from memory_assets.domain.intents import Detach
 from memory_assets.domain.merge_review import PairReview
+from memory_assets.domain.schemas import CORROBORATIONS, DETACHMENTS
 from memory_assets.errors import UsageError
 from memory_assets.pipeline.review.decide import require_reviewer
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.steps.review.items import ItemRef
 from memory_assets.storage.intents import append_intents
-from memory_assets.storage.pair_log import append_pair_reviews
+from memory_assets.storage.pair_log import append_pair_reviews, read_pair_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ def detach(workspace: Workspace, item: ItemRef, *, by: str, reason: str, now: da
     """Publishes the corroboration as a memory of its own, and remembers the pair as different.
 
     Its words, key and time come from the registry, so nothing was lost by the match. The merge
-    leaves the pair alone from now on.
+    leaves the pair alone from now on. After a kill the same command does what is left to do.
 
     Raises:
         AccessDenied: nobody is named, or an agent is.
@@ -53,6 +55,11 @@ def detach(workspace: Workspace, item: ItemRef, *, by: str, reason: str, now: da
     }
     found = workspace.registry().corroborations.filter(**key).to_dicts()
     if not found:
+        owed = _published_before(workspace, key)
+        if owed is not None:
+            _remember(workspace, *owed, by=by, reason=reason, now=now)
+            number = owed[1]["generation"]
+            return Detached(owed[1]["memory_id"], owed[1]["detached_as"], number)
         raise UsageError(
             f"{item} corroborates no memory.",
             remedy="`memory-assets history` shows what a memory was corroborated by.",
@@ -76,14 +83,44 @@ def detach(workspace: Workspace, item: ItemRef, *, by: str, reason: str, now: da
     current, _ = workspace.generations.current()
     append_intents(workspace.home, [intent], after=current.intents_through)
     published = workspace.publish(run_id="detach", now=now)
-    view = workspace.registry()
-    made = view.detachments.filter(**key)
-    if made.is_empty():
+    made = workspace.registry().detachments.filter(**key).to_dicts()
+    if not made:
         why = "; ".join(r.reason for r in published.refused_intents)
         raise UsageError(f"{item} was not detached: {why}.", remedy="look at its history.")
-    new_id = made["detached_as"].item()
+    _remember(workspace, row, made[0], by=by, reason=reason, now=now)
+    return Detached(row["memory_id"], made[0]["detached_as"], published.generation)
+
+
+def _published_before(
+    workspace: Workspace, key: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """The corroboration and its detachment, when a kill came before the pair was remembered."""
+    snapshot = workspace.generations.snapshot()
+    made = snapshot.table(DETACHMENTS).filter(**key).to_dicts()
+    rows = snapshot.table(CORROBORATIONS).filter(**key).to_dicts()
+    if not made or not rows:
+        return None
+    pair = {made[0]["memory_id"], made[0]["detached_as"]}
+    known = read_pair_log(workspace.home).reviews
+    if any(line.tenant_id == key["tenant_id"] and set(line.pair) == pair for line in known):
+        return None
+    return rows[0], made[0]
+
+
+def _remember(
+    workspace: Workspace,
+    row: Mapping[str, Any],
+    made: Mapping[str, Any],
+    *,
+    by: str,
+    reason: str,
+    now: datetime,
+) -> None:
+    """Puts the pair on record as different, so that the merge leaves it alone."""
+    new_id = made["detached_as"]
     hashes = dict(
-        view.memories.filter(pl.col("tenant_id") == item.tenant_id)
+        workspace.registry()
+        .memories.filter(pl.col("tenant_id") == row["tenant_id"])
         .select("memory_id", "content_sha256")
         .iter_rows()
     )
@@ -91,7 +128,7 @@ def detach(workspace: Workspace, item: ItemRef, *, by: str, reason: str, now: da
         workspace.home,
         [
             PairReview(
-                tenant_id=item.tenant_id,
+                tenant_id=row["tenant_id"],
                 memory_a=row["memory_id"],
                 memory_b=new_id,
                 verdict="different",
@@ -106,4 +143,3 @@ def detach(workspace: Workspace, item: ItemRef, *, by: str, reason: str, now: da
             )
         ],
     )
-    return Detached(row["memory_id"], new_id, published.generation)

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from memory_assets.domain.intents import Detach
 from memory_assets.errors import AccessDenied, UsageError
 from memory_assets.pipeline.inspect.history import memory_history
 from memory_assets.pipeline.review.detach import detach
 from memory_assets.steps.registry.activity import accesses_of
 from memory_assets.steps.review.items import ItemRef
+from memory_assets.storage.intents import append_intents
 from memory_assets.storage.pair_log import read_pair_log
 from tests.building import close, row
 from tests.nights import World
@@ -87,6 +89,26 @@ def test_source_owner_and_metadata_are_those_of_the_incoming_row(tmp_path: Path)
     new = world.workspace.registry().memories.filter(memory_id="mem-0002").to_dicts()[0]
     assert (new["client_id"], new["user_id"], new["audience"]) == ("c2", None, "tenant")
     assert (new["source"], new["metadata"]) == ("CHAT", '{"sheet":"B7"}')
+
+
+def test_a_kill_before_the_pair_is_remembered_is_mended_by_the_same_command(world: World) -> None:
+    """Published, but the merge would pair the two again: said once more, it is put on record."""
+    wish = Detach(
+        tenant_id="ws",
+        memory_id="mem-0001",
+        session_id="s2",
+        decision_seq=1,
+        decided_by="reviewer anna",
+        decided_at=world.now,
+    )
+    append_intents(world.workspace.home, [wish])
+    world.workspace.publish(run_id="killed", now=world.now)
+    done = detach(world.workspace, ITEM, by="anna", reason="", now=world.now)
+    assert (done.memory_id, done.detached_as) == ("mem-0001", "mem-0002")
+    (pair,) = read_pair_log(world.workspace.home).reviews
+    assert (pair.verdict, pair.pair) == ("different", ("mem-0001", "mem-0002"))
+    with pytest.raises(UsageError):
+        detach(world.workspace, ITEM, by="anna", reason="", now=world.now)
 
 
 @pytest.mark.parametrize("by", ["agent-7", ""])
