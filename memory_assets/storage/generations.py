@@ -314,7 +314,14 @@ class GenerationStore:
             raise CorruptStore(
                 "The manifest differs from the hash in CURRENT.", where=str(path), remedy=RESTORE
             )
-        return Generation.from_bytes(data)
+        generation = Generation.from_bytes(data)
+        if generation.number != number:
+            raise CorruptStore(
+                f"CURRENT says generation {number}, its manifest says {generation.number}.",
+                where=where,
+                remedy=RESTORE,
+            )
+        return generation
 
 
 def _pinned(found: Mapping[str, Any]) -> PinnedSpace:

@@ -132,6 +132,8 @@ def test_a_garbled_pointer_or_manifest_is_a_named_error(place: Place, forker: Fo
     value = home.current.read_bytes()
     home.current.write_bytes(b"")
     assert failed(forker, place)["error"] == "corrupt-store"
+    home.current.write_bytes(value.replace(b'"generation": 1', b'"generation": 7'))
+    assert failed(forker, place)["error"] == "corrupt-store"
     home.current.write_bytes(value)
     manifest = home.generations / "00000001" / "manifest.json"
     manifest.write_bytes(manifest.read_bytes() + b" ")
