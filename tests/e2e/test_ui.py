@@ -101,7 +101,7 @@ def test_the_lineage_shows_every_asset_by_name(ui: str, page: Chrome) -> None:
 
     nodes = defs.get_repository_def().asset_graph.asset_nodes
     opened = ",".join(sorted({f"global@global:{node.group_name}" for node in nodes}))
-    page.set_window_size(2100, 760)
+    page.set_window_size(2100, 1040)
     # Long names are shortened in their middle where the picture is wide.
     names = sorted({node.key.to_user_string()[:6] for node in nodes})
     _open(page, f"{ui}/asset-groups?expanded={quote(opened)}", *names)
