@@ -44,8 +44,6 @@ class Allocation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     guards: str | None = None
     rule_version: str = ""
     """The evidence of a corroboration."""
-    detached_as: str | None = None
-    """Of a corroboration that was no duplicate: the memory that it became."""
     reason: str = ""
     """Why a key is buried."""
 
@@ -83,14 +81,6 @@ def given_ids(allocations: Allocations) -> dict[PromotionKey, Given]:
         for key, line in allocations.items()
         if line.memory_id is not None
     }
-
-
-def reserved_ids(allocations: Allocations) -> list[tuple[str, str]]:
-    """(tenant_id, memory_id) of detached corroborations: theirs, though promotion does not give it.
-
-    They come back with their intent, after the promotions.
-    """
-    return [(a.tenant_id, a.detached_as) for a in allocations.values() if a.detached_as]
 
 
 def as_recorded(

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from memory_assets.domain.detaching import detached_memory, detachment
-from memory_assets.domain.keys import MEMORY_ID, content_sha256, duplicate_key, memory_number
+from memory_assets.domain.keys import MEMORY_ID, content_sha256, duplicate_key
 from memory_assets.domain.keys import memory_id as format_memory_id
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -80,8 +80,6 @@ class Detach(_Intent, frozen=True, kw_only=True, tag="detach"):
     session_id: Text
     decision_seq: int
     fact_no: int = 0
-    detached_as: Text | None = None
-    """The id that it must get, as in a rebuild; the tenant's next one by default."""
 
 
 class ImportMemory(_Intent, frozen=True, kw_only=True, tag="import"):
@@ -360,11 +358,9 @@ def _detach(i: Detach, state: IntentState, out: IntentOutcome, generation: int) 
         return "equal-text", "it says the same, word for word"
     if old in out.removed:
         return "unknown-memory", f"{i.memory_id} is removed"
-    last = state.counters.get(i.tenant_id, 0)
-    new_id = i.detached_as or format_memory_id(last + 1)
-    if (i.tenant_id, new_id) in state.scopes:
-        return "id-taken", f"{new_id} is another memory"
-    state.counters[i.tenant_id] = max(last, memory_number(new_id))
+    number = state.counters.get(i.tenant_id, 0) + 1
+    state.counters[i.tenant_id] = number
+    new_id = format_memory_id(number)
     owner = state.owners[old]
     state.detached.add(key)
     state.scopes[i.tenant_id, new_id] = owner["scope"]

@@ -9,8 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from memory_assets.domain.allocations import Allocation, Allocations, in_force, missing
 from memory_assets.domain.intents import (
     Detach,
@@ -146,13 +144,19 @@ def _intents(
             )
         )
     done = ImportMemory | Remove | Redacted
-    return first, [_under_its_id(i, allocations) for i in recorded if not isinstance(i, done)]
+    return first, [
+        i for i in recorded if not isinstance(i, done) and not _is_on_record(i, allocations)
+    ]
 
 
-def _under_its_id(intent: Intent, allocations: Allocations) -> Intent:
-    """A detachment with the id that it gave out; every other intent as it is."""
+def _is_on_record(intent: Intent, allocations: Allocations) -> bool:
+    """Whether it is a detachment that is done: what it made is promoted under the id that it got.
+
+    Done again after the promotions it would come too late for what corroborates that memory, and
+    for its number.
+    """
     if not isinstance(intent, Detach):
-        return intent
+        return False
     key = (intent.tenant_id, intent.session_id, intent.decision_seq, intent.fact_no)
     line = allocations.get(key)
-    return msgspec.structs.replace(intent, detached_as=line.detached_as) if line else intent
+    return line is not None and line.kind != "duplicate"

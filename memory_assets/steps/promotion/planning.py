@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from memory_assets.domain.allocations import Allocations, given_ids, reserved_ids
+from memory_assets.domain.allocations import Allocations, given_ids
 from memory_assets.domain.intents import (
     Detach,
     IntentOutcome,
@@ -19,7 +19,6 @@ from memory_assets.domain.intents import (
     RemovalReason,
     apply_intents,
 )
-from memory_assets.domain.keys import memory_number
 from memory_assets.domain.promotion import Accepted, PromotionKey, PromotionPlan, plan_promotions
 from memory_assets.domain.schemas import (
     CORROBORATIONS,
@@ -80,8 +79,6 @@ def plan_generation(
     """
     number = current.number + 1
     outcome, counters = IntentOutcome(), dict(current.counters)
-    for tenant, reserved in reserved_ids(allocations or {}):
-        counters[tenant] = max(counters.get(tenant, 0), memory_number(reserved))
     if intents:
         state = _state(before, counters, intents)
         outcome, counters = apply_intents(intents, state, generation=number), state.counters

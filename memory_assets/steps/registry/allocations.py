@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
 import polars as pl
 
 from memory_assets.domain.allocations import Allocation, in_force
@@ -32,15 +31,20 @@ def record_allocations(home: Home, registry: RegistryView) -> int:
 
 
 def _detached(registry: RegistryView, lines: Sequence[Allocation]) -> Iterator[Allocation]:
-    """The lines of corroborations that were detached since, each with the memory that it became."""
+    """The lines of corroborations that were detached since: each is the memory that it became.
+
+    A rebuild promotes it as such, together with what corroborates it in its turn.
+    """
     if registry.detachments.is_empty():
         return
     known = in_force(lines)
-    names = (*PROMOTION_KEY, "detached_as")
-    for *key, became in registry.detachments.select(names).sort(PROMOTION_KEY).iter_rows():
-        line = known.get((key[0], key[1], key[2], key[3]))
-        if line is not None and line.kind == "duplicate" and line.detached_as is None:
-            yield msgspec.structs.replace(line, detached_as=became)
+    made = registry.memories.join(registry.detachments, on=PROMOTION_KEY, how="semi")
+    columns = (*PROMOTION_KEY, "memory_id", "origin", "verdict_by")
+    for row in made.select(columns).sort(PROMOTION_KEY).iter_rows(named=True):
+        new = Allocation(kind="memory", **row)
+        line = known.get(new.key)
+        if line is not None and line.kind == "duplicate":
+            yield new
 
 
 def _keys(lines: Sequence[Allocation]) -> pl.DataFrame:

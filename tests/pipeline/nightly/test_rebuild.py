@@ -164,7 +164,7 @@ def test_a_rebuild_needs_an_empty_folder_and_a_record(world: World) -> None:
 
 
 def test_a_detached_corroboration_keeps_the_id_that_it_got(tmp_path: Path) -> None:
-    """Though a later memory has the next number, and a session that was never read comes along."""
+    """Though later memories follow, one corroborates it in its turn, and a session is new."""
     world = World(tmp_path)
     world.tenants(f'[tenants.ws]\nreview = "automatic"\n{PROVEN}')
     world.session("ws", "s1", row(1, subject="Inpatient", detail=FIRST), close(2))
@@ -173,19 +173,19 @@ def test_a_detached_corroboration_keeps_the_id_that_it_got(tmp_path: Path) -> No
     world.session("ws", "s2", alike, close(2))
     world.night()
     item = ItemRef("ws", "s2", 1)
-    assert detach(world.workspace, item, by="anna", reason="", now=world.now).detached_as == (
-        "mem-0002"
-    )
+    done = detach(world.workspace, item, by="anna", reason="", now=world.now)
+    assert done.detached_as == "mem-0002"
+    world.session("ws", "s3", row(1, subject="Inpatient", detail=ALIKE + "."), close(2))
+    world.session("ws", "s4", row(1, subject="Churn", detail="left in 90 days"), close(2))
+    world.night()
     before = _tables(world.workspace)
+    assert before["corroborations"]["memory_id"].to_list() == ["mem-0002"]
+    assert max(before["memories"]["memory_id"]) == "mem-0003"
     world.session("ws", "s0", row(1, subject="Readmission", detail="back in 30 days"), close(2))
     rebuilt, lost = _rebuilt(world)
     assert lost == 0
-    after = rebuilt.registry().memories
-    new = after.filter(session_id="s0")
-    assert new["memory_id"].to_list() == ["mem-0003"]
-    old = _tables(rebuilt)
-    for name in ("corroborations", "detachments"):
-        assert_frame_equal(before[name], old[name])
-    assert_frame_equal(
-        before["memories"], old["memories"].filter(pl.col("session_id") != "s0").sort(pl.all())
-    )
+    after = _tables(rebuilt)
+    new = pl.col("session_id") == "s0"
+    assert after["memories"].filter(new)["memory_id"].to_list() == ["mem-0004"]
+    assert_frame_equal(before["memories"], after["memories"].filter(~new).sort(pl.all()))
+    assert_frame_equal(before["corroborations"], after["corroborations"])
