@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+import polars as pl
+
 from memory_assets.domain.boundaries import listing_refusal
 from memory_assets.domain.effective import DecisionState
 from memory_assets.domain.events import format_ref
@@ -63,6 +65,7 @@ def summarise(
     files = find_session(workspace, session_id, tenant_id=tenant_id)
     rule = rule_for(principal or Principal.local(files.tenant_id), files.tenant_id, "summary")
     reading = read_session(workspace, files)
+    published = _published(workspace, files.key)
     shown: list[dict[str, Any]] = []
     hidden: list[dict[str, Any]] = []
     for decision in _marked(reading):
@@ -71,7 +74,7 @@ def summarise(
         if why is not None:
             hidden.append({"ref": format_ref(event.ref), "code": why[0], "reason": why[1]})
         elif rule.allows(_owners(decision)):
-            shown.append(_shown(decision, reading))
+            shown.append(_shown(decision, reading, published.get(event.ref)))
     shown.sort(key=lambda memory: memory["status"] != APPROVED)
     return SessionSummary(
         *files.key,
@@ -100,7 +103,20 @@ def _owners(decision: DecisionState) -> dict[str, Any]:
     }
 
 
-def _shown(decision: DecisionState, reading: SessionReading) -> dict[str, Any]:
+def _published(workspace: Workspace, session: tuple[str, str]) -> dict[int, str]:
+    """The memory that each decision of the session made, or was seen again in."""
+    settled = workspace.registry().settled_keys()
+    own = settled.filter(
+        pl.col("tenant_id") == session[0],
+        pl.col("session_id") == session[1],
+        pl.col("fact_no") == 0,
+    )
+    return dict(own.drop_nulls("memory_id").select("decision_seq", "memory_id").rows())
+
+
+def _shown(
+    decision: DecisionState, reading: SessionReading, memory_id: str | None
+) -> dict[str, Any]:
     event = decision.event
     marker = next(
         (
@@ -110,7 +126,6 @@ def _shown(decision: DecisionState, reading: SessionReading) -> dict[str, Any]:
         ),
         None,
     )
-    memory = (marker.row.metadata or {}).get("memory_id") if marker is not None else None
     return {
         "status": _STATUS[decision.verdict or ""],
         "ref": format_ref(event.ref),
@@ -118,7 +133,7 @@ def _shown(decision: DecisionState, reading: SessionReading) -> dict[str, Any]:
         "subject": event.subject,
         "detail": event.detail,
         "rationale": event.rationale,
-        "memory_id": memory or None,
+        "memory_id": memory_id if decision.verdict == "promoted" else None,
         "marked_by": format_ref(decision.verdict_by or 0),
         "marked_at": marker.ts.isoformat() if marker is not None else None,
         "in_force": decision.in_force,

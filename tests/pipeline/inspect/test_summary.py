@@ -72,6 +72,8 @@ def test_it_follows_what_a_reviewer_decides_later(world: World) -> None:
     found = {m["ref"]: m for m in summarise(world.workspace, "s1").memories}
     assert found["seq:7"]["status"] == "approved"
     assert found["seq:7"]["memory_id"].startswith("mem-")
+    assert found["seq:2"]["memory_id"].startswith("mem-")  # accepted by the ledger's own marker
+    assert found["seq:1"]["memory_id"] is None
     assert found["seq:7"]["marked_by"].startswith("m:")
 
 
