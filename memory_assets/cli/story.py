@@ -52,6 +52,9 @@ def night_story(out: Console, report: NightReport, *, now: datetime) -> None:
     _quarantine(out, night.quarantined, report.refused)
     more = [*_stopped(report), *_extraction(report.extract)]
     more += _refused_reviews(published.assessment.refused_reviews)
+    more += [
+        f"change {r.no} ({r.kind}) was not applied: {r.reason}" for r in published.refused_intents
+    ]
     if report.merge is not None and report.merge.problem:
         more.append(f"no search for new duplicates tonight: {report.merge.problem}")
     _attention(out, night, more)
@@ -147,6 +150,11 @@ def _index(report: NightReport) -> str:
         found += (
             f"; {published.pending} memories are not searchable by vector: run "
             "`memory-assets reindex`"
+        )
+    if published.intents_applied:
+        found += (
+            f"; {published.intents_applied} changed (merged, retired, ...): `memory-assets diff "
+            f"{published.generation - 1} {published.generation}`"
         )
     return found
 

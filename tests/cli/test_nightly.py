@@ -8,8 +8,10 @@ import pytest
 
 from memory_assets.cli.output import console
 from memory_assets.cli.story import dry_run_story, night_story
+from memory_assets.domain.intents import Retire
 from memory_assets.pipeline.health.preflight import REGISTERED, preflight
 from memory_assets.pipeline.nightly.dry_run import rehearse
+from memory_assets.storage.intents import append_intents
 from tests.building import close, note, row
 from tests.chat_server import chat_server
 from tests.cli.conftest import Cli
@@ -69,6 +71,20 @@ def test_what_a_later_night_counts_and_asks_for_is_named(tmp_path: Path) -> None
     found = report.to_dict()
     assert (found["waiting"], found["proposals"]) == (0, 1)
     assert found["proposals_by_tenant"] == {"clinic": 1}
+
+
+def test_a_night_that_only_changes_earlier_memories_says_so(tmp_path: Path) -> None:
+    """What was retired is counted, with the command that shows it; what could not be is named."""
+    world = World(tmp_path)
+    world.session("clinic", "s", row(1), note(2, "memory_promoted", "seq:1"), close(3))
+    world.night()
+    said_by = {"tenant_id": "clinic", "decided_by": "reviewer anna", "reason": "old"}
+    asked = [Retire(memory_id=f"mem-000{n}", decided_at=world.now, **said_by) for n in (1, 9)]
+    append_intents(world.workspace.home, asked)
+    report = world.night()
+    said = " ".join(_printed(lambda out: night_story(out, report, now=world.now)).split())
+    assert "1 changed (merged, retired, ...): `memory-assets diff 1 2`" in said
+    assert "change 2 (retire) was not applied: " in said
 
 
 def test_a_long_quarantine_is_cut_short(tmp_path: Path) -> None:
