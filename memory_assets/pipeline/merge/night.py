@@ -39,7 +39,8 @@ def propose_new(workspace: Workspace, *, told: Told | None = None) -> MergeNight
         pass  # a search that takes hours must not hold up the night
     merge = SemanticMerge(workspace, told=told)
     plan = merge.plan(merge.tenants(), full=False)
-    derived.commit(GROUP, {}, stamp)
+    if not plan.pairs.pending:  # otherwise the next night compares them again
+        derived.commit(GROUP, {}, stamp)
     counts = plan.to_metadata()
     return MergeNight(
         idle=False,
@@ -54,8 +55,11 @@ def propose_new(workspace: Workspace, *, told: Told | None = None) -> MergeNight
 
 def _stamp(workspace: Workspace) -> dict[str, Any]:
     log = pair_log_path(workspace.home)
+    current = workspace.generations.current()[0]
     return {
-        "generation": workspace.generations.current()[0].number,
+        "generation": current.number,
+        # After a restore the same number may stand for another generation.
+        "published": [current.run_id, current.published_at],
         "embedding": workspace.embedding_spec,
         "rule_version": RULE_VERSION,
         "reviewed_bytes": log.stat().st_size if log.exists() else 0,

@@ -39,6 +39,7 @@ from memory_assets.storage.parts import DerivedTables, Head, Part
 
 GROUP: Final = "duplicate_pairs"
 _REPORT_EVERY: Final = 1_000
+_NEWEST: Final = ("promoted_generation", "memory_id", "content_sha256")
 CHUNK_ROWS: Final = 500_000
 """Rows that are held before they become a part on disk."""
 
@@ -109,8 +110,10 @@ class PairSearch:
         """The table, in step with the registry for these tenants.
 
         Without ``full`` only memories of generations that were never compared meet the others; the
-        pairs of earlier runs stay. Another space, other rules or an unknown tenant make it full for
-        that tenant. A run that stops anywhere leaves the table as it was.
+        pairs of earlier runs stay. Another space, other rules, another registry (one restored from
+        a backup) or an unknown tenant make it full for that tenant. What is compared while vectors
+        are missing is compared again the next time. A run that stops anywhere leaves the table as
+        it was.
         """
         began = time.perf_counter()
         floor = space_floor(self.embedder, self.cache)
@@ -121,24 +124,29 @@ class PairSearch:
         all_full = True
         for tenant in tenants:
             entry = state.get(tenant)
-            known = None if full or entry is None else self._through(entry, floor)
+            known = None if full or entry is None else self._through(entry, floor, registry, tenant)
             all_full = all_full and known is None
             made: list[Part] = []
             own = SearchStats()
+            lacking = 0
             started = time.perf_counter()
             for group in scope_groups(registry, tenant, compared_through=known):
                 if not group.fresh:
                     continue
                 stats, missing = self._one_group(group, floor, known is None, made)
                 own.merge(stats)
-                compared, pending = compared + group.fresh, pending + missing
+                compared, lacking = compared + group.fresh, lacking + missing
             total.merge(own)
-            kept = [] if known is None or entry is None else list(entry["parts"])
+            pending += lacking
+            kept = [] if known is None or entry is None else list(entry["settled"])
             found += sum(p.rows for p in made)
             parts |= {p.path: p for p in made}
+            listed = kept + [p.path for p in made]
+            before = None if known is None or entry is None else entry["newest"]
             state[tenant] = {
-                "parts": kept + [p.path for p in made],
-                "through": registry.generation,
+                "parts": listed,
+                "settled": kept if lacking else listed,
+                "newest": before if lacking else _newest(registry, tenant),
                 "space_id": self._space_id,
                 "judged_by": RULE_VERSION,
                 "floor": floor,
@@ -147,13 +155,13 @@ class PairSearch:
                 "recall": own.recall,
                 "seconds": round(time.perf_counter() - started, 3),
             }
-        listed = [parts[path] for entry in state.values() for path in entry["parts"]]
-        self.derived.commit(GROUP, {DUPLICATE_PAIRS.name: listed}, {"tenants": state})
+        whole = [parts[path] for entry in state.values() for path in entry["parts"]]
+        self.derived.commit(GROUP, {DUPLICATE_PAIRS.name: whole}, {"tenants": state})
         return PairsResult(
             tenants,
             all_full,
             compared,
-            sum(p.rows for p in listed),
+            sum(p.rows for p in whole),
             found,
             floor,
             total.approximate,
@@ -166,10 +174,19 @@ class PairSearch:
     def _space_id(self) -> str:
         return self.embedder.space(DEFINITION_RECIPE).space_id
 
-    def _through(self, entry: dict[str, Any], floor: float) -> int | None:
+    def _through(
+        self, entry: dict[str, Any], floor: float, registry: RegistryView, tenant_id: str
+    ) -> int | None:
+        """The generation up to which pairs are known; None when nothing of them holds any more."""
         wanted = (self._space_id, floor, RULE_VERSION)
-        same = (entry["space_id"], entry["floor"], entry.get("judged_by")) == wanted
-        return int(entry["through"]) if same else None
+        newest = entry.get("newest")
+        if (entry["space_id"], entry["floor"], entry.get("judged_by")) != wanted or not newest:
+            return None
+        # Generation numbers come again after a restore: the memory itself has to be there.
+        there = pl.col("tenant_id") == tenant_id
+        for name, value in zip(_NEWEST, newest, strict=True):
+            there &= pl.col(name) == value
+        return int(newest[0]) if registry.memories.filter(there).height else None
 
     def _one_group(
         self, group: ScopeGroup, floor: float, full: bool, made: list[Part]
@@ -215,6 +232,12 @@ class PairSearch:
             if self.judging is not None and self._judged % _REPORT_EVERY == 0:
                 self.judging(self._judged, self._judged)
         return frame_of(DUPLICATE_PAIRS, rows)
+
+
+def _newest(registry: RegistryView, tenant_id: str) -> list[Any] | None:
+    """The memory that was promoted last: its generation, id and content."""
+    own = registry.memories.filter(pl.col("tenant_id") == tenant_id).select(_NEWEST)
+    return list(max(own.iter_rows())) if own.height else None
 
 
 def _judged(group: ScopeGroup, i: int, j: int) -> tuple[object, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from memory_assets.errors import PublisherBusy
+from memory_assets.embedding.hashed import HashedEmbedder
+from memory_assets.errors import ProviderUnavailable, PublisherBusy
 from memory_assets.pipeline.merge.night import propose_new
 from memory_assets.storage.locks import exclusive
 from tests.merging import NOW, TENANT, MergeWorld
@@ -74,3 +76,33 @@ def test_a_merge_at_work_is_not_waited_for(world: MergeWorld) -> None:
     with exclusive(lock, purpose="a long search"), pytest.raises(PublisherBusy, match="long"):
         propose_new(world.workspace())
     assert not propose_new(world.workspace()).idle
+
+
+def test_another_generation_of_the_same_number_is_not_idle(world: MergeWorld) -> None:
+    """After a restore the numbers come again, with other memories behind them."""
+    propose_new(world.workspace())
+    assert propose_new(world.workspace()).idle
+    workspace = world.workspace()
+    current, tag = workspace.generations.current()
+    other = replace(current, run_id="another run")
+    pointer = workspace.generations.pointer
+    pointer.replace(workspace.generations.stage_manifest(other), expected_tag=tag)
+    assert not propose_new(world.workspace()).idle
+
+
+def test_a_night_with_missing_vectors_is_not_the_last_word(
+    world: MergeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a memory has no vector the next night looks again, though nothing else is new."""
+    propose_new(world.workspace())
+    world.add(PAIR[1:])
+    with monkeypatch.context() as patched:
+        patched.setattr(HashedEmbedder, "embed_parts", _no_answer)
+        assert not propose_new(world.workspace()).idle
+    found = propose_new(world.workspace())
+    assert (found.idle, found.compared, found.groups) == (False, 1, 1)
+    assert propose_new(world.workspace()).idle
+
+
+def _no_answer(*args: object, **kwargs: object) -> None:
+    raise ProviderUnavailable("The service does not answer.", remedy="wait.")

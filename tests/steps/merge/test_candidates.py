@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memory_assets.domain.ports import TextKind, VectorPart
+from memory_assets.embedding.hashed import HashedEmbedder
+from memory_assets.errors import ProviderUnavailable
 from memory_assets.pipeline.merge.semantic import SemanticMerge
-from memory_assets.steps.merge.candidates import GROUP, compared_tenants, read_pairs
+from memory_assets.steps.merge.candidates import (
+    GROUP,
+    PairSearch,
+    compared_tenants,
+    read_pairs,
+)
 from tests.merging import TENANT, Definition, MergeWorld
 
 FIRST: list[Definition] = [
@@ -146,6 +156,50 @@ def test_a_search_that_dies_leaves_the_table(
     after = world.merge()
     assert after.derived.head(GROUP) == head
     assert rows(after) == before
+
+
+class Down(HashedEmbedder):
+    """The world's embedder while its service is out of reach."""
+
+    def embed_parts(self, texts: Sequence[str], *, kind: TextKind) -> Iterator[VectorPart]:
+        """No answer."""
+        raise ProviderUnavailable("The service does not answer.", remedy="wait.")
+
+
+def test_what_had_no_vector_is_compared_once_it_has_one(world: MergeWorld) -> None:
+    """A service that fails in a memory's first night takes no pair away, and none comes twice."""
+    world.merge().search([TENANT], full=False)
+    ids = world.add([("Delayed one", "An order that lasts more than 24 hours")])
+    merge = world.merge()
+    down = PairSearch(merge.derived, Down(256), merge.workspace.cache)
+    lacking = down.update(merge.registry, (TENANT,), full=False)
+    assert (lacking.full, lacking.compared, lacking.pending) == (False, 1, 1)
+    known = rows(merge)
+    result = merge.search([TENANT], full=False)
+    assert (result.full, result.compared, result.pending) == (False, 1, 0)
+    assert known < rows(merge)
+    assert {m for pair in rows(merge) - known for m in pair[:2]} >= set(ids)
+
+
+def test_a_registry_from_a_backup_is_compared_anew(world: MergeWorld, tmp_path: Path) -> None:
+    """Generation numbers come again after a restore; the memories behind them are others."""
+    shutil.copytree(world.home, tmp_path / "backup")
+    world.add([("Bed", "A place in a ward"), ("Nurse", "A person who cares")])
+    world.add([("Drug", "A substance")])
+    merge = world.merge()
+    merge.search([TENANT], full=False)
+    shutil.copytree(world.home / "merge", tmp_path / "merge")
+    shutil.rmtree(world.home)
+    shutil.copytree(tmp_path / "backup", world.home)
+    shutil.copytree(tmp_path / "merge", world.home / "merge", dirs_exist_ok=True)
+    for session in sorted(world.ledgers.rglob("s*.jsonl"))[len(FIRST) :]:
+        session.unlink()
+    world.add(SECOND)
+    merge = world.merge()
+    merge.search([TENANT], full=False)
+    by_night = rows(merge)
+    merge.search([TENANT], full=True)
+    assert rows(merge) == by_night
 
 
 def test_progress_is_told(world: MergeWorld) -> None:
