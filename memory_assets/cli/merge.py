@@ -96,12 +96,12 @@ def _apply(group: typer.Typer) -> None:
         """
         from memory_assets.errors import UsageError
 
-        if accept and decline:
+        if accept is not None and decline is not None:
             raise UsageError("--accept and --decline exclude each other.", remedy="name one.")
         merge, tenant_id = _merge(run, tenant)
-        if accept:
+        if accept is not None:
             found = merge.accept(tenant_id, accept, reviewer=reviewer, reason=reason, now=run.now)
-        elif decline:
+        elif decline is not None:
             found = merge.decline(tenant_id, decline, reviewer=reviewer, reason=reason, now=run.now)
         else:
             found = merge.apply([tenant_id], now=run.now)[0]
@@ -322,7 +322,7 @@ def _evaluation(out: Console, found: PairEvaluation) -> None:
     out.print(shown)
     out.print("\nRouting, same / different by the labels:", style="bold")
     routes = table("kind", "auto", "review", "ignored", right=("auto", "review", "ignored"))
-    for kind, by_route in found.routing().items():
+    for kind, by_route in (("all", found.routing()), *found.routing_by_kind().items()):
         cells = [f"{c['same']} / {c['different']}" for c in by_route.values()]
         routes.add_row(text(kind), *cells)
     out.print(routes)

@@ -132,6 +132,9 @@ def test_evaluate_prints_tables_and_json(world: MergeWorld, tmp_path: Path) -> N
         (("undo", "mem-0001", "mem-0002", "--tenant", TENANT, "--reviewer", "r"), "usage"),
         (("apply", "--tenant", TENANT, "--accept", "x", "--decline", "y"), "usage"),
         (("apply", "--tenant", TENANT, "--accept", "mp-x", "--reviewer", "rosa"), "usage"),
+        (("apply", "--tenant", TENANT, "--accept", "", "--reviewer", "rosa"), "usage"),
+        (("apply", "--tenant", TENANT, "--decline", "", "--reviewer", "rosa"), "usage"),
+        (("explain", "mem-0001", "mem-0001", "--tenant", TENANT), "usage"),
         (("evaluate", "nowhere.jsonl"), "usage"),
     ],
 )

@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -207,7 +208,14 @@ class SemanticMerge:
 
         Raises:
             UnknownMemoryError: one of them is not a memory of this tenant.
+            UsageError: it is one memory, named twice.
         """
+        if a == b:
+            raise UsageError(
+                f"{a} is compared with itself.",
+                where=f"tenant {tenant_id}",
+                remedy="name two memories.",
+            )
         rows = [self._row(tenant_id, m) for m in (a, b)]
         definitions = Definitions(pl.DataFrame(rows, infer_schema_length=None))
         judgement = definitions.judge(a, b, complete=True)
@@ -260,10 +268,17 @@ class SemanticMerge:
         return tuple(sorted(near & active - survivors))
 
     def proposals(self, tenant_id: str) -> pl.DataFrame:
-        """The proposals of the last plan whose members are all still active."""
+        """The proposals of the last plan whose members are all still active, and undecided."""
         active = self.active(tenant_id)["memory_id"].to_list()
         table = read_proposals(self.derived, tenant_id)
-        return table.filter(pl.col("members").list.eval(pl.element().is_in(active)).list.all())
+        table = table.filter(pl.col("members").list.eval(pl.element().is_in(active)).list.all())
+        verdicts = self.verdicts()
+        return table.filter(
+            [
+                not any(_declined(verdicts, tenant_id, pair) for pair in combinations(group, 2))
+                for group in table["members"].to_list()
+            ]
+        )
 
     def _working(self, purpose: str) -> AbstractContextManager[None]:
         return exclusive(self.home.merge_lock, purpose=purpose, wait=True)
@@ -406,6 +421,11 @@ class SemanticMerge:
             for r in rows
             if pair_key(r["memory_id"], r["superseded_by"]) == pair
         ]
+
+
+def _declined(verdicts: PairVerdicts, tenant_id: str, pair: tuple[str, str]) -> bool:
+    found = verdicts.of(tenant_id, *pair)
+    return found is not None and found.verdict == "different"
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

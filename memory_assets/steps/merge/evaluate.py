@@ -86,14 +86,24 @@ class PairEvaluation:
     space_id: str
     embedding: EmbedStats
 
-    def routing(self) -> dict[str, dict[str, dict[str, int]]]:
-        """Per kind, and under ``all``: route → {"same": n, "different": n} by the labels."""
+    def routing(self) -> dict[str, dict[str, int]]:
+        """Route → {"same": n, "different": n} by the labels, of all pairs."""
+        by_kind = self.routing_by_kind().values()
+        return {
+            route: {
+                label: sum(table[route][label] for table in by_kind)
+                for label in ("same", "different")
+            }
+            for route in ROUTES
+        }
+
+    def routing_by_kind(self) -> dict[str, dict[str, dict[str, int]]]:
+        """The same for each kind that the file names."""
         found: dict[str, dict[str, dict[str, int]]] = {}
         for pair, decision in zip(self.pairs, self.decisions, strict=True):
-            for kind in ("all", pair.kind):
-                table = found.setdefault(kind, {r: {"same": 0, "different": 0} for r in ROUTES})
-                table[decision.route]["same" if pair.same else "different"] += 1
-        return dict(sorted(found.items(), key=lambda kv: (kv[0] != "all", kv[0])))
+            table = found.setdefault(pair.kind, {r: {"same": 0, "different": 0} for r in ROUTES})
+            table[decision.route]["same" if pair.same else "different"] += 1
+        return dict(sorted(found.items()))
 
     def conflicts(self) -> dict[str, int]:
         """Ignored pairs of one subject that would be listed as conflicts, by label."""
@@ -121,15 +131,14 @@ class PairEvaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as ``--json`` prints it."""
-        routing = self.routing()
         return {
             "space_id": self.space_id,
             "rule_version": RULE_VERSION,
             "pairs": len(self.pairs),
             "same": sum(p.same for p in self.pairs),
             "different": sum(not p.same for p in self.pairs),
-            "routing": routing.pop("all", {r: {"same": 0, "different": 0} for r in ROUTES}),
-            "routing_by_kind": routing,
+            "routing": self.routing(),
+            "routing_by_kind": self.routing_by_kind(),
             "conflicts": self.conflicts(),
             "review_floor": round(self.floor, 4),
             "operating_point": self.point.to_dict(),
@@ -173,7 +182,7 @@ def read_labelled(path: Path) -> tuple[LabelledPair, ...]:
 def _pair(line: str, where: str) -> LabelledPair:
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"A line is not JSON: {error}.", where=where) from error
     if not isinstance(row, dict) or not all(isinstance(row.get(k), str) for k in "ab"):
         raise _no_pair("A line is no pair", where)

@@ -10,7 +10,7 @@ from typing import Any
 
 from memory_assets.domain.intents import Intent, Retract, Supersede
 from memory_assets.domain.merge import Supersession
-from memory_assets.domain.review import AGENT_PREFIX
+from memory_assets.domain.review import reviewer_refusal
 from memory_assets.errors import UsageError
 from memory_assets.steps.merge.calibrate import TenantCalibration
 from memory_assets.steps.merge.candidates import PairsResult
@@ -121,10 +121,9 @@ def person(reviewer: str) -> str:
     Raises:
         UsageError: it is empty, or an agent's.
     """
-    name = reviewer.strip()
-    if not name or name.startswith(AGENT_PREFIX):
+    if reviewer_refusal(reviewer) is not None:
         raise UsageError(
             f"{reviewer!r} is no reviewer: agents never merge.",
             remedy="name the person who decides with --reviewer NAME.",
         )
-    return name
+    return reviewer.strip()

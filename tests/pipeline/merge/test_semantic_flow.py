@@ -201,7 +201,7 @@ def test_agents_and_nobody_cannot_decide(world: MergeWorld) -> None:
     merge = world.merge()
     merge.plan([TENANT])
     (row,) = merge.proposals(TENANT).to_dicts()
-    for who in ("", "  ", "agent:helper"):
+    for who in ("", "  ", "agent:helper", "Agent-7", "claude-bot"):
         with pytest.raises(UsageError, match="no reviewer"):
             merge.accept(TENANT, row["proposal_id"], reviewer=who, now=NOW)
     assert read_pair_log(merge.home).reviews == ()
@@ -216,6 +216,18 @@ def test_a_stale_proposal_is_refused(world: MergeWorld) -> None:
     merge.accept(TENANT, row["proposal_id"], reviewer="rosa", now=NOW)
     with pytest.raises(UsageError, match="no open proposal"):
         merge.accept(TENANT, row["proposal_id"], reviewer="rosa", now=NOW)
+
+
+def test_a_declined_proposal_cannot_be_accepted(world: MergeWorld) -> None:
+    """What a person has just said no to is open to nobody, before the next plan too."""
+    world.add(PARAPHRASES[:2])
+    merge = world.merge()
+    merge.plan([TENANT])
+    (row,) = merge.proposals(TENANT).to_dicts()
+    merge.decline(TENANT, row["proposal_id"], reviewer="rosa", now=NOW)
+    assert merge.proposals(TENANT).is_empty()
+    with pytest.raises(UsageError, match="no open proposal"):
+        merge.accept(TENANT, row["proposal_id"], reviewer="bruno", now=NOW)
 
 
 def test_siblings_of_a_merged_memory_are_named(world: MergeWorld) -> None:
