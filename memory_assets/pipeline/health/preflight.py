@@ -20,8 +20,10 @@ from memory_assets.domain.ports import Embedder
 from memory_assets.domain.text import fold, fold_query
 from memory_assets.domain.visibility import PERSONAS, Principal, rule_for
 from memory_assets.errors import (
+    BudgetExhausted,
     MemoryAssetsError,
     PreflightFailed,
+    ProviderUnavailable,
     SchemaTooNew,
     StoreError,
 )
@@ -148,6 +150,9 @@ def _provider(p: Preflight, tenant: str) -> str:
             f"{name} may not see the texts of {tenant!r}: it is not in the tenant's list",
             f"use one of {', '.join(allowed)}, or add it to tenants.{tenant}.embedding",
         )
+    if isinstance(p.probe, ProviderUnavailable | BudgetExhausted):
+        # What passes by itself stops nobody: new rows are pending, and found by their words.
+        return f"{name} cannot be asked now, so new texts wait for their vectors: {p.probe.what}"
     if isinstance(p.probe, MemoryAssetsError):
         raise p.probe
     if p.probe != embedder.dimension:
