@@ -109,11 +109,16 @@ def register(app: typer.Typer) -> None:
         from memory_assets.steps.search.feedback import give_feedback
 
         who = principal(tenant, persona, as_user, own_client)
-        if memory is None:
-            items = _given(run, who, tenant)
-            return View(items, lambda out: _items(out, items))
         given = {"wrong": wrong, "outdated": outdated, "useful": useful}
         said = [(kind, why) for kind, why in given.items() if why is not None]
+        if memory is None and not said:
+            items = _given(run, who, tenant)
+            return View(items, lambda out: _items(out, items))
+        if memory is None:
+            raise UsageError(
+                "No memory is named, so nothing was recorded.",
+                remedy=f'name it: memory-assets feedback mem-0001 --{said[0][0]} "why".',
+            )
         if len(said) != 1:
             raise UsageError(
                 "Say one thing about the memory.",

@@ -66,3 +66,9 @@ def test_feedback_is_given_listed_and_reviewed(ready: Cli) -> None:
     both = ready("feedback", memory, *clinic, "--wrong", "a", "--useful", "b", "--json")
     assert (both.code, both.json()["error"]) == (2, "usage")
     assert ready("feedback", "--tenant", "banca").out.strip() == "No feedback waits."
+
+
+def test_feedback_about_no_memory_is_refused(ready: Cli) -> None:
+    """A reason without the memory that it is about is not swallowed by the list."""
+    done = ready("feedback", "--tenant", "clinica", "--wrong", "the year is missing", "--json")
+    assert (done.code, done.json()["error"]) == (2, "usage")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from memory_assets.domain.said import LONGEST_NAME, LONGEST_REASON, checked
 from memory_assets.domain.visibility import Principal
 from memory_assets.errors import UsageError
 from memory_assets.steps.search.lookup import find_memory
@@ -34,18 +35,18 @@ def give_feedback(
 
     Raises:
         UnknownMemoryError, UnknownTenantError, AccessDenied: nothing the principal could judge.
-        UsageError: the kind is unknown, or no reason was given.
+        UsageError: the kind is unknown, or no reason or nobody's name was given.
     """
     if kind not in KINDS:
         raise UsageError(f"{kind!r} is no kind of feedback.", remedy=f"use {', '.join(KINDS)}.")
-    if not why.strip():
-        raise UsageError("Feedback needs a reason.", remedy="say why in a few words.")
+    why = checked("reason", why, longest=LONGEST_REASON, remedy="say why in a few words.")
+    given_by = checked("name", given_by, longest=LONGEST_NAME, remedy="say who says so.")
     found = find_memory(searcher, principal, memory_id, tenant_id=tenant_id, path="show")
     item = Feedback(
         tenant_id=str(found.row["tenant_id"]),
         memory_id=memory_id,
         kind=kind,
-        why=why.strip(),
+        why=why,
         given_by=given_by,
         given_at=now,
         content_sha256=str(found.row["content_sha256"]),

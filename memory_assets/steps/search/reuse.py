@@ -16,7 +16,8 @@ import polars as pl
 
 from memory_assets.domain.events import LedgerEvent, format_ref
 from memory_assets.domain.parsing import ParsedLedger
-from memory_assets.domain.review import AGENT_PREFIX
+from memory_assets.domain.review import reviewer_refusal
+from memory_assets.domain.said import LONGEST_NAME, LONGEST_REASON, checked
 from memory_assets.domain.visibility import Principal
 from memory_assets.errors import AccessDenied, StoreError, UsageError
 from memory_assets.steps.search.lookup import Found, find_memory
@@ -124,7 +125,9 @@ def propose_use(
     Raises:
         UnknownMemoryError, UnknownSessionError, UnknownTenantError, AccessDenied: there is nothing
             to propose, or not for this principal.
+        UsageError: the name cannot be written down.
     """
+    proposed_by = checked("name", proposed_by, longest=LONGEST_NAME, remedy="say who proposes it.")
     use = _open(searcher, principal, memory_id, tenant_id, session_id, path="search")
     why = use.decided()
     if why is not None:
@@ -169,13 +172,18 @@ def apply_memory(
     Raises:
         AccessDenied: the persona does not review, or the reviewer is an agent.
         UnknownMemoryError, UnknownSessionError, UnknownTenantError: there is nothing to apply.
+        UsageError: the reason or the name cannot be written down.
     """
     name = reviewer.strip()
-    if not name or name.startswith(AGENT_PREFIX):
+    refusal = reviewer_refusal(name)
+    if refusal is not None:
         raise AccessDenied(
-            f"{reviewer!r} is no reviewer: agents propose, they never apply.",
+            f"Agents propose, they never apply: {refusal[1]}.",
             remedy="name the person who chose it with --reviewer.",
         )
+    who = "name the person who chose it with --reviewer."
+    checked("reviewer's name", name, longest=LONGEST_NAME, remedy=who)
+    reason = checked("reason", reason, longest=LONGEST_REASON, remedy="", blank=True)
     use = _open(searcher, principal, memory_id, tenant_id, session_id, path="review")
 
     def is_same(event: LedgerEvent) -> bool:

@@ -16,6 +16,7 @@ import polars as pl
 
 from memory_assets.domain.ports import Embedder
 from memory_assets.domain.ranking import Calibration, Ranking
+from memory_assets.domain.said import LONGEST_QUERY, checked
 from memory_assets.domain.searchable import SEARCHABLE_TYPES, search_refusal
 from memory_assets.domain.spaces import EmbeddingSpace
 from memory_assets.domain.text import fold_query
@@ -85,7 +86,7 @@ class Searcher:
             UnknownTenantError, AccessDenied: see ``domain.visibility``.
             UnknownSessionError: the named session does not exist.
             SpaceMismatch: the configured model is not the one that the index was built with.
-            UsageError: the query is blank, or k is out of range.
+            UsageError: the query is blank or very long, or k is out of range.
         """
         self._check(request)
         try:
@@ -112,8 +113,10 @@ class Searcher:
             return self._served[1]
 
     def _check(self, request: SearchRequest) -> None:
-        if not request.query.strip():
-            raise UsageError("The query is blank.", remedy="say what to look for.")
+        query = request.query
+        if len(query) <= LONGEST_QUERY:  # A lone surrogate is no reason to find nothing.
+            query = query.encode("utf-8", "ignore").decode()
+        checked("query", query, longest=LONGEST_QUERY, remedy="say what to look for.")
         if not 1 <= request.k <= MAX_K:
             raise UsageError(f"k = {request.k} is out of range.", remedy=f"use 1 to {MAX_K}.")
 

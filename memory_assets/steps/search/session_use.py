@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os.path import exists
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +15,13 @@ from memory_assets.domain.events import LedgerEvent
 from memory_assets.domain.keys import cited_memories, duplicate_key
 from memory_assets.domain.visibility import PERSONAS, Principal
 from memory_assets.errors import UnknownSessionError
-from memory_assets.storage.ledgers import companion_path, ledger_path, read_ledger
+from memory_assets.storage.ledgers import (
+    COMPANION_SUFFIX,
+    LEDGER_SUFFIX,
+    companion_path,
+    ledger_path,
+    read_ledger,
+)
 
 Exclusions = Mapping[str, tuple[str, str]]
 """memory_id → (code, reason)."""
@@ -53,7 +60,8 @@ def read_session(
         remedy="name a session by its file's name, without .jsonl.",
     )
     path = ledger_path(ledgers, tenant_id, session_id)
-    if not _is_plain(tenant_id) or not _is_plain(session_id) or not path.exists():
+    # Unlike the method of a path, this one is false for names that no file can have.
+    if not _is_plain(tenant_id) or not _is_session(session_id) or not exists(path):
         raise unknown
     own = read_ledger(path, tenant_id=tenant_id, session_id=session_id, origin="ledger")
     ours = read_ledger(
@@ -110,6 +118,11 @@ def decided_memories(
 def _scope(event: LedgerEvent) -> str:
     row = event.row
     return scope_text(scope_of(row.user_id or None, row.client_id or None, row.audience or None))
+
+
+def _is_session(name: str) -> bool:
+    """Whether a ledger may have the name; the file beside it is no ledger."""
+    return _is_plain(name) and not f"{name}{LEDGER_SUFFIX}".endswith(COMPANION_SUFFIX)
 
 
 def _is_plain(name: str) -> bool:

@@ -52,11 +52,23 @@ def test_the_same_feedback_is_one_item(home: Published) -> None:
     assert waiting(home) == ["mem-0001"]
 
 
-@pytest.mark.parametrize(("kind", "why"), [("bad", "x"), ("wrong", " ")])
-def test_feedback_needs_a_known_kind_and_a_reason(home: Published, kind: str, why: str) -> None:
-    """Wrong, outdated or useful, and why: nothing else is written down."""
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"kind": "bad"},
+        {"why": " "},
+        {"why": "bad \ud800"},
+        {"why": "x" * 10_001},
+        {"given_by": ""},
+        {"given_by": "x" * 201},
+    ],
+)
+def test_feedback_needs_a_known_kind_a_reason_and_a_name(
+    home: Published, said: dict[str, str]
+) -> None:
+    """Wrong, outdated or useful, why, and who says so: nothing else is written down."""
     with pytest.raises(UsageError):
-        give(home, kind=kind, why=why)
+        give(home, **said)
     assert waiting(home) == []
 
 

@@ -168,12 +168,39 @@ def test_a_crash_between_row_and_log_is_mended_by_applying_again(world: World) -
     assert event.event_id == ("clinic", "s2", -1, 0)
 
 
-@pytest.mark.parametrize("name", ["", "  ", "agent:planner", " agent:planner"])
+@pytest.mark.parametrize(
+    "name", ["", "  ", "agent:planner", " agent:planner", "Agent:Planner", "agent-7", "review-bot"]
+)
 def test_an_agent_never_applies(world: World, name: str) -> None:
     """Applying is a reviewer's: an agent, or nobody, is refused and writes nothing."""
     with pytest.raises(AccessDenied):
         apply(world, reviewer=name)
     assert not (world.ledgers / "clinic" / "s2.markers.jsonl").exists()
+
+
+@pytest.mark.parametrize("said", [{"reason": "\ud800"}, {"reason": "x" * 10_001}])
+def test_a_reason_that_cannot_be_kept_is_refused(world: World, said: dict[str, str]) -> None:
+    """It writes nothing, instead of half of the choice."""
+    with pytest.raises(UsageError):
+        apply(world, **said)
+    assert not (world.ledgers / "clinic" / "s2.markers.jsonl").exists()
+
+
+@pytest.mark.parametrize("name", ["", "\ud800"])
+def test_a_proposal_says_whose_it_is(world: World, name: str) -> None:
+    """A proposal of nobody, or of a name that no file can hold, is refused."""
+    with pytest.raises(UsageError):
+        propose(world, proposed_by=name)
+    assert not (world.ledgers / "clinic" / "s2.markers.jsonl").exists()
+
+
+def test_a_companion_file_is_no_session(world: World) -> None:
+    """What is beside a ledger is used under the session's own name only."""
+    propose(world)
+    for use in (propose, apply):
+        with pytest.raises(UnknownSessionError):
+            use(world, session_id="s2.markers")
+    assert not read_uses(world.workspace.home.access_log).events
 
 
 def test_what_is_not_there_is_named(world: World) -> None:

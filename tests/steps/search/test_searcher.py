@@ -84,8 +84,13 @@ def test_k_limits_the_hits(home: Published) -> None:
     assert len(home.ids("procedure")) == 3
 
 
-@pytest.mark.parametrize(("query", "k"), [("", 10), (" \n", 10), ("x", 0), ("x", 1001)])
-def test_a_blank_query_or_an_absurd_k_is_refused(home: Published, query: str, k: int) -> None:
+@pytest.mark.parametrize(
+    ("query", "k"),
+    [("", 10), (" \n", 10), ("\u200b", 10), ("x y " * 5_001, 10), ("x", 0), ("x", 1001)],
+)
+def test_a_blank_or_endless_query_or_an_absurd_k_is_refused(
+    home: Published, query: str, k: int
+) -> None:
     """Nothing is guessed: the message says what to give."""
     with pytest.raises(UsageError):
         home.search(query, k=k)
@@ -228,7 +233,9 @@ def test_uses_and_corroborations_count_once_each_and_refresh(tmp_path: Path) -> 
     used = (TENANT, "s9", -1, 0, "mem-0001", NOW, "anna", 1)
     again = (TENANT, "mem-0001", "s9", -1, 0, "reuse", NOW)
     content: tuple[object, ...] = ("concept_clarified", "Ablation", "x", "", "", [], [], "h")
-    accepted = (*again, 1, *content, None, None, None, "equal-v1", "anna")
+    owner_source_metadata = (None,) * 5
+    rule = (None, None, None, "equal-v1", "anna")
+    accepted = (*again, 1, *content, *rule, *owner_source_metadata)
     home.publish([memory("Ablation"), memory("Other")], uses=[used], corroborations=[accepted])
     hit = home.search("ablation").hits[0]
     assert hit.uses == 1

@@ -107,7 +107,7 @@ def test_companion_rows_count_like_ledger_rows(home: Published) -> None:
     assert "mem-0001" not in home.ids("ablation", session="s2")
 
 
-@pytest.mark.parametrize("name", ["nowhere", "../clinic/s1", "", ".", "a\0b"])
+@pytest.mark.parametrize("name", ["nowhere", "../clinic/s1", "", ".", "a\0b", "x" * 300, "\ud800"])
 def test_an_unknown_session_is_named(home: Published, name: str) -> None:
     """A session that is not there, or no file's name at all, is an error."""
     with pytest.raises(UnknownSessionError):
