@@ -57,8 +57,13 @@ def register(app: typer.Typer) -> None:
 
 
 def _figures(out: Console, found: Evaluation) -> None:
+    left_out = f"{found.unanswerable} questions left out"
+    if found.unanswerable:
+        left_out += ": blank, or what they need is no active memory"
     if not found.rows:
         out.print("There are no questions with a known answer.")
+        if found.unanswerable:
+            out.print(f"generation {found.generation}, {left_out}")
         return
     headers = ("R@1", "R@5", "R@10", "MRR", "nDCG")
     rows = table("tenant", "language", "leg", "questions", *headers, right=("questions", *headers))
@@ -69,4 +74,4 @@ def _figures(out: Console, found: Evaluation) -> None:
     for column in rows.columns[:3]:
         column.no_wrap = True
     out.print(rows)
-    out.print(f"generation {found.generation}, {found.unanswerable} questions left out")
+    out.print(f"generation {found.generation}, {left_out}")

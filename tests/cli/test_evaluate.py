@@ -68,3 +68,23 @@ def test_a_labelled_file_is_measured(measured: Cli, tmp_path: Path) -> None:
     found = measured("evaluate", str(path), "--tenant", "banca", "--json").json()
     hybrid = next(r for r in found["rows"] if r["leg"] == "hybrid")
     assert hybrid["recall_at_1"] == 1.0
+
+
+def test_questions_that_cannot_be_answered_are_told_of(measured: Cli, tmp_path: Path) -> None:
+    """A file that names unknown memories measures nothing, and says how many questions that are."""
+    path = tmp_path / "labels.jsonl"
+    path.write_text('{"query": "fees", "relevant": ["mem-9999"]}\n')
+    told = " ".join(measured("evaluate", str(path), "--tenant", "banca").out.split())
+    assert "1 questions left out: blank, or what they need is no active memory" in told
+
+
+def test_texts_without_a_question_are_counted(tmp_path: Path) -> None:
+    """No line of a file is passed over in silence; one that asks nothing at all is refused."""
+    path = tmp_path / "pairs.jsonl"
+    path.write_text('{"query": "ablation", "text": "a procedure"}\n{"text": "of nothing"}\n')
+    cli = Cli(tmp_path / "none", tmp_path)
+    found = cli("evaluate", str(path), "--json").json()
+    assert (found["questions"], found["unanswerable"]) == (1, 1)
+    path.write_text('{"text": "of nothing"}\n')
+    done = cli("evaluate", str(path), "--json")
+    assert (done.code, done.json()["error"]) == (2, "usage")

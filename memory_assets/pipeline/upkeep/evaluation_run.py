@@ -13,7 +13,7 @@ from memory_assets.domain.visibility import Principal
 from memory_assets.errors import UnknownTenantError, UsageError
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.steps.search.evaluate import ALL, Evaluation, evaluate
-from memory_assets.steps.search.evaluate_outside import evaluate_outside, is_outside
+from memory_assets.steps.search.evaluate_outside import evaluate_outside, has_question, is_outside
 from memory_assets.steps.search.evaluation_cases import file_cases, ledger_cases, read_lines
 from memory_assets.storage.review_log import append_lines
 
@@ -94,13 +94,19 @@ def evaluate_file(
     """A file of outside data (questions with texts), or of labelled questions for the registry.
 
     Raises:
-        UsageError: the file is empty, or neither of the two.
+        UsageError: the file is empty, asks nothing, or is neither of the two.
         UnknownTenantError: labelled questions, and no tenant was named.
     """
     rows = [row for _, row in read_lines(path)]
     if not rows:
         raise UsageError("The file holds no lines.", where=str(path))
     if all(is_outside(row) for row in rows):
+        if not any(has_question(row) for row in rows):
+            raise UsageError(
+                "No line has a question.",
+                where=str(path),
+                remedy='write {"query": "…", "text": "…"} on each line.',
+            )
         return evaluate_outside(
             rows,
             embedder=workspace.embedder,

@@ -39,7 +39,7 @@ class Evaluation:
     """Per tenant, language and leg (``all`` sums up): the figures of ``Quality``."""
     cases: int
     unanswerable: int
-    """Questions whose memories are no longer active; they are left out."""
+    """Questions whose memories are not active, and lines without a question; left out."""
     by_source: dict[str, int]
 
     def of(self, leg: str, tenant_id: str = ALL, language: str = ALL) -> dict[str, Any] | None:

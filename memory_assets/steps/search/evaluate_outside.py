@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +27,11 @@ TEXT_FIELDS: Final = ("text", "definition", "detail")
 def is_outside(row: Mapping[str, Any]) -> bool:
     """Whether a line brings its own text, instead of naming memories of the registry."""
     return _first(row, TEXT_FIELDS) is not None and "relevant" not in row
+
+
+def has_question(row: Mapping[str, Any]) -> bool:
+    """Whether a line asks something; those that do not are left out, and counted."""
+    return _first(row, QUESTION_FIELDS) is not None
 
 
 def evaluate_outside(
@@ -75,7 +81,9 @@ def evaluate_outside(
         )
         searcher = Searcher(store, lambda: embedder, options)
         who = Principal(languages[0], "ADMIN", more_tenants=frozenset(languages))
-        return evaluate(searcher, cases, who, embedder=embedder, cache=cache, now=now)
+        done = evaluate(searcher, cases, who, embedder=embedder, cache=cache, now=now)
+    silent = sum(not has_question(row) for row in rows)
+    return replace(done, unanswerable=done.unanswerable + silent)
 
 
 def _chosen(rows: Sequence[Mapping[str, Any]], limit: int | None) -> list[tuple[str, str, str]]:

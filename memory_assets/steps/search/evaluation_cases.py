@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from memory_assets.storage.parts import DerivedTables
 CITED: Final = "cited"
 RECURRING: Final = "recurring"
 LABELLED: Final = "labelled"
+_GZIP: Final = b"\x1f\x8b"
 _ID = ["tenant_id", "memory_id"]
 
 
@@ -97,19 +99,21 @@ def file_cases(path: Path, default_tenant: str | None) -> list[Case]:
 
 
 def read_lines(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
-    """(where, object) per line of a JSONL file; ``.gz`` is unpacked.
+    """(where, object) per line of a JSONL file, unpacked where gzip packed it.
 
     Raises:
         UsageError: the file cannot be read, or a line is no JSON object.
     """
     import gzip
+    import zlib
 
     try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError) as error:
+        data = path.read_bytes()
+        data = gzip.decompress(data) if data.startswith(_GZIP) else data
+    except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"The file cannot be read: {error}.", where=str(path)) from error
     rows: list[tuple[str, Mapping[str, Any]]] = []
-    for number, raw in enumerate(data.split(b"\n"), 1):
+    for number, raw in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
         if not raw.strip():
             continue
         where = f"{path}, line {number}"

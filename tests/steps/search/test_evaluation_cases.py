@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -114,6 +116,29 @@ def test_a_line_that_is_no_labelled_question_is_named(tmp_path: Path, line: str)
     path.write_text('{"query": "x", "relevant": ["mem-0001"]}\n' + line + "\n")
     with pytest.raises(UsageError, match="line 2"):
         file_cases(path, "clinic")
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_byte_order_mark_and_packing_change_nothing(
+    tmp_path: Path, name: str, pack: Callable[[bytes], bytes]
+) -> None:
+    """What an editor or gzip did to a file is undone, whatever its name."""
+    path = tmp_path / name
+    line = b'{"query": "x", "relevant": ["mem-0001"]}'
+    path.write_bytes(pack(codecs.BOM_UTF8 + line + b"\r\n"))
+    (case,) = file_cases(path, "clinic")
+    assert (case.query, case.needed) == ("x", frozenset({"mem-0001"}))
+
+
+def test_a_damaged_packed_file_cannot_be_read(tmp_path: Path) -> None:
+    """Torn or garbled, it is named and no traceback shown."""
+    packed = gzip.compress(b'{"query": "x", "relevant": ["mem-0001"]}\n')
+    path = tmp_path / "a.jsonl.gz"
+    for damaged in (packed[:20], packed[:12] + b"\xff" * 9 + packed[21:]):
+        path.write_bytes(damaged)
+        with pytest.raises(UsageError, match="cannot be read"):
+            file_cases(path, "clinic")
 
 
 def test_a_label_without_any_tenant_is_refused(tmp_path: Path) -> None:
