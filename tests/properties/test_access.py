@@ -6,6 +6,7 @@ for these words. The matrix is written down here once more, in other terms than 
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +29,8 @@ from memory_assets.errors import (
     UnknownTenantError,
 )
 from memory_assets.mcp_server import McpTools
-from memory_assets.pipeline.exchange.snapshots import export_tenant
+from memory_assets.pipeline.exchange.formats import FORMATS
+from memory_assets.pipeline.exchange.snapshots import REGISTRY, export_tenant
 from memory_assets.pipeline.inspect.browse import list_memories, show_memory
 from memory_assets.pipeline.inspect.core_blocks import core_block
 from memory_assets.pipeline.inspect.history import memory_history
@@ -181,7 +184,15 @@ def _mcp(call: Callable[[McpTools, str, str], Any]) -> Read:
     return read
 
 
-TEXT_FORMATS: Final = ("jsonl", "markdown", "registry")
+def _export(form: str) -> Read:
+    def read(world: World, who: Principal, tenant: str, memory: str, session: str) -> Any:
+        data = export_tenant(world.workspace, who, tenant, form).data
+        return pl.read_parquet(io.BytesIO(data)).to_dicts() if form == "parquet" else data.decode()
+
+    return read
+
+
+EXPORTS: Final = {f"export {form}": _export(form) for form in (*FORMATS, REGISTRY)}
 PATHS: dict[str, Read] = {
     "search": _search,
     "list": lambda w, p, t, m, s: list_memories(
@@ -200,9 +211,7 @@ PATHS: dict[str, Read] = {
     "evaluate": lambda w, p, t, m, s: evaluate_registry(
         w.workspace, now=w.now, principal=p
     ).evaluation.to_dict(),
-    "export": lambda w, p, t, m, s: [
-        export_tenant(w.workspace, p, t, form).data.decode() for form in TEXT_FORMATS
-    ],
+    **EXPORTS,
     "core": lambda w, p, t, m, s: core_block(w.workspace, p, t).to_dict(),
     "mcp search": _mcp(lambda tools, m, s: tools.search("concept meaning", 50, s)),
     "mcp get": _mcp(lambda tools, m, s: tools.get(m)),
