@@ -147,11 +147,17 @@ def load_folder(folder: Path, device: str | None) -> SentenceTransformer:
         ModelNotFound: the folder holds no model that loads.
     """
     with _quiet_and_offline():
+        from pickle import UnpicklingError
+
+        from safetensors import SafetensorError
         from sentence_transformers import SentenceTransformer
 
         try:
             return SentenceTransformer(str(folder), device=device, local_files_only=True)
-        except (OSError, ValueError, KeyError) as error:
+        except (
+            *(OSError, EOFError, SafetensorError, UnpicklingError, RuntimeError),
+            *(ValueError, LookupError, TypeError, AttributeError, ImportError),
+        ) as error:
             raise ModelNotFound(
                 f"The model in this folder does not load: {error}.",
                 where=str(folder),

@@ -26,6 +26,8 @@ _SMALL_FILES = (
     "sentencepiece.bpe.model",
     "spiece.model",
 )
+_AT_THE_TOP = ("modules.json", "config.json")
+"""A model's folder has one of them; a folder that has none is not searched to its depth."""
 _E5 = re.compile(r"(^|[/_-])e5[_-](?!.*instruct)", re.IGNORECASE)
 _E5_PROMPTS = {"query": "query: ", "document": "passage: "}
 
@@ -53,6 +55,21 @@ def local_model(
         weights_sha256=known.sha256,
         prompts=tuple(sorted((prompts or _own_prompts(folder, name)).items())),
         folder=lambda: folder,
+    )
+
+
+def remembered_folders(name: str, cache_dir: Path) -> list[str]:
+    """Folders of that name that held a model when they were last looked at, by their path."""
+    records = sorted((cache_dir / "fingerprints").glob("*.json"))
+    found = (str(_read_json(path).get("folder", "")) for path in records)
+    return [folder for folder in found if Path(folder).name == name]
+
+
+def _unreadable(folder: Path, error: OSError) -> ModelNotFound:
+    return ModelNotFound(
+        f"The model folder {folder} cannot be read: {error.strerror or error}.",
+        where=str(error.filename or folder),
+        remedy="Make its files readable for this user, or correct the path in the model's name.",
     )
 
 
@@ -91,34 +108,45 @@ class _Record:
     @classmethod
     def of(cls, folder: Path, records: Path) -> _Record:
         """The record of ``folder``, made now if there is none or a file has changed."""
-        files = list(_files(folder))
+        try:
+            files = list(_files(folder))
+            stamp = {
+                file.relative_to(folder).as_posix(): [file.stat().st_size, file.stat().st_mtime_ns]
+                for file in files
+            }
+        except OSError as error:
+            raise _unreadable(folder, error) from error
         if not files:
             raise ModelNotFound(
                 f"The folder {folder} holds no model weights.",
                 remedy="Name a sentence-transformers folder with its *.safetensors files.",
             )
-        stamp = {
-            file.relative_to(folder).as_posix(): [file.stat().st_size, file.stat().st_mtime_ns]
-            for file in files
-        }
         digest = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:24]
         path = records / f"{digest}.json"
         kept = _read_json(path)
-        if kept.get("files") == stamp:
+        if kept.get("files") == stamp and "folder" in kept:
             return cls(str(kept["sha256"]), int(kept["dimension"]))
-        record = cls(_folder_sha256(folder, files), _dimension(folder))
+        try:
+            record = cls(_folder_sha256(folder, files), _dimension(folder))
+        except OSError as error:
+            raise _unreadable(folder, error) from error
         records.mkdir(parents=True, exist_ok=True)
         work = path.with_name(f".{path.name}-{os.getpid()}")
-        work.write_text(
-            json.dumps({"files": stamp, "sha256": record.sha256, "dimension": record.dimension}),
-            encoding="utf-8",
-        )
+        body = {
+            "folder": str(folder.resolve()),
+            "files": stamp,
+            "sha256": record.sha256,
+            "dimension": record.dimension,
+        }
+        work.write_text(json.dumps(body), encoding="utf-8")
         os.replace(work, path)
         return record
 
 
 def _files(folder: Path) -> Iterator[Path]:
     """The files that decide what texts become: weights and the small files beside them."""
+    if not any((folder / name).exists() for name in _AT_THE_TOP):
+        return
     inside = [
         path
         for path in sorted(folder.rglob("*"))

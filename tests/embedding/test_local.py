@@ -244,6 +244,30 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
         open_embedder(f"local:{broken}", cache_dir=tmp_path)
 
 
+def test_a_folder_that_was_copied_in_part_is_named(own_folder: Path, tmp_path: Path) -> None:
+    """Weights that are cut off, or a file that may not be read: no foreign error comes out."""
+    copy = tmp_path / "our-model"
+    shutil.copytree(own_folder, copy)
+    weights = copy / "model.safetensors"
+    os.truncate(weights, weights.stat().st_size // 2)
+    with pytest.raises(ModelNotFound, match="does not load"):
+        open_embedder(f"local:{copy}", cache_dir=tmp_path)
+    weights.unlink()
+    weights.symlink_to(tmp_path)
+    (copy / "pytorch_model.bin").write_bytes(b"no pickle")
+    with pytest.raises(ModelNotFound, match="does not load"):
+        open_embedder(f"local:{copy}", cache_dir=tmp_path)
+
+
+def test_a_folder_that_is_no_model_is_not_searched(tmp_path: Path) -> None:
+    """Weights somewhere below a large folder do not make it a model."""
+    below = tmp_path / "home" / "models" / "one"
+    below.mkdir(parents=True)
+    (below / "model.safetensors").write_bytes(b"")
+    with pytest.raises(ModelNotFound, match="no model weights"):
+        open_embedder(f"local:{tmp_path / 'home'}", cache_dir=tmp_path)
+
+
 def test_a_hub_model_that_cannot_be_had_names_a_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 from memory_assets.domain.ports import Progress
@@ -110,6 +111,7 @@ def estimate(workspace: Workspace, spec: str) -> MigrationEstimate:
     Raises:
         SettingsError, ModelNotFound: there is no such model.
     """
+    spec = settled(spec)
     member = workspace.embedding.chain((spec,)).first
     active = workspace.registry().active()
     rows = IndexRows(active, {})
@@ -136,6 +138,14 @@ def estimate(workspace: Workspace, spec: str) -> MigrationEstimate:
     )
 
 
+def settled(spec: str) -> str:
+    """``spec``, a folder by its whole path: a manifest is read from other folders, too."""
+    provider, _, model = spec.partition(":")
+    if provider == "local" and model and (folder := Path(model).expanduser()).is_dir():
+        return f"local:{folder.resolve()}"
+    return spec
+
+
 def migrate(
     workspace: Workspace, spec: str, *, now: datetime, progress: Progress | None = None
 ) -> MigrationResult:
@@ -148,6 +158,7 @@ def migrate(
         UsageError: nothing is published yet.
         PublisherBusy, ChecksFailed, StoreError, EmbeddingError: see ``Publisher.publish``.
     """
+    spec = settled(spec)
     current, _ = workspace.generations.current()
     if current.serving is None:
         raise UsageError(
@@ -186,13 +197,14 @@ def roll_back(
     """
     current, _ = workspace.generations.current()
     pinned = _former(workspace, current)
-    spec = workspace.embedding.spec_of(pinned.space)
+    spec = workspace.embedding.spec_of(pinned.space, also=_named(workspace, current))
     if spec is None:
         spec = f"{pinned.space.provider}:{pinned.space.model}"
         raise SpaceMismatch(
             f"{spec} cannot be had as it was when its space {pinned.space.space_id} was built.",
             remedy="`memory-assets doctor` says what is wrong with it; or run "
-            f"`memory-assets embedding migrate --to {spec}`.",
+            f"`memory-assets embedding migrate --to {spec}`. A model in a folder is named by its "
+            "path, `local:/folder`, and its files must be the same.",
         )
     member = workspace.embedding.chain((spec,)).first
     grace = timedelta(days=workspace.settings.number("embedding_grace_days"))
@@ -267,7 +279,7 @@ def _settle_weights(member: GuardedEmbedder) -> None:
 
 def _note(workspace: Workspace, spec: str) -> MigrationNote | None:
     named = workspace.embedding.specs[0]
-    return None if named == spec else MigrationNote(chosen=spec, instead_of=named)
+    return None if settled(named) == spec else MigrationNote(chosen=spec, instead_of=named)
 
 
 def _publish(
@@ -316,6 +328,13 @@ def _result(
 
 def _pinned(generation: Generation, space: EmbeddingSpace) -> PinnedSpace:
     return next(s for s in generation.spaces if s.space == space)
+
+
+def _named(workspace: Workspace, current: Generation) -> list[str]:
+    """What the migrations of the kept generations called the models, the newest first."""
+    store = workspace.generations
+    notes = (found.migration for n in reversed(store.kept(current)) if (found := store.find(n)))
+    return [spec for note in notes if note for spec in (note.chosen, note.instead_of)]
 
 
 def _former(workspace: Workspace, current: Generation) -> PinnedSpace:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from memory_assets.domain.spaces import EmbeddingSpace
 from memory_assets.embedding.budget import Budget
 from memory_assets.embedding.chain import GuardedEmbedder, ProviderChain
 from memory_assets.embedding.http import Retries, RetryPolicy
+from memory_assets.embedding.model_folders import remembered_folders
 from memory_assets.embedding.registry import EmbedderOptions, default_model, open_chain
 from memory_assets.errors import EmbeddingError, SettingsError
 from memory_assets.settings import Settings
@@ -79,13 +81,18 @@ class EmbeddingSetup:
         found = self.spec_of(space)
         return self.chain((found,)).first if found is not None else None
 
-    def spec_of(self, space: EmbeddingSpace) -> str | None:
-        """The spec that opens a stored space's model; None when it cannot be had as it was."""
+    def spec_of(self, space: EmbeddingSpace, *, also: Iterable[str] = ()) -> str | None:
+        """The spec that opens a stored space's model; None when it cannot be had as it was.
+
+        A model in a folder is stored by its name alone. Where it lies, the settings know, a
+        migration that named it (``also``), or the record of its hash.
+        """
         name = f"{space.provider}:{space.model}"
-        # A model in a folder is stored by its name alone; where it lies, the settings know.
         candidates = [name]
         if space.provider == "local":
-            candidates += [s for s in self.specs if s != name and s.startswith("local:")]
+            named = [s for s in (*self.specs, *also) if s.startswith("local:")]
+            seen = [f"local:{folder}" for folder in remembered_folders(space.model, self.cache_dir)]
+            candidates = list(dict.fromkeys([*named, *seen, name]))
         for spec in candidates:
             try:
                 if self.chain((spec,)).first.space(space.recipe) == space:
