@@ -12,7 +12,7 @@ from memory_assets.domain.guards.reading import Reading, read, read_pair
 from memory_assets.domain.guards.verdict import Outcome, Verdict
 from memory_assets.domain.keys import normalise
 
-RULE_VERSION: Final = "guards-v1"
+RULE_VERSION: Final = "guards-v2"
 """Raised whenever a guard, or the data of a language, may answer differently."""
 
 Guard = Callable[[Reading, Reading], Verdict]
@@ -34,6 +34,7 @@ GUARDS: Final[tuple[Guard, ...]] = (
     symbols.codes,
     symbols.lookalikes,
     symbols.names,
+    symbols.signs,
     wording.polarity,
     structure.direction,
     structure.roles,

@@ -137,6 +137,8 @@ class Reader:
     def _symbol(self, at: int, text: str) -> int:
         if text in "°º" and self._ordinal(at):
             return 1
+        if text in "&|":
+            return self._concept("logic:and" if text == "&" else "logic:or", at, at)
         if text in _SYMBOL_UNITS:
             self._emit("unit", _SYMBOL_UNITS[text], at)
         elif text in "+*×/÷-−":

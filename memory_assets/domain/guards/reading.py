@@ -7,6 +7,7 @@ and what is left is content. Nothing here judges: the guards compare two reading
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -17,6 +18,11 @@ from memory_assets.domain.guards.reader import Reader
 from memory_assets.domain.guards.tokens import CONTENT, Quantity, Token
 
 _APOSTROPHES: Final = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u2032\u00b4", "'"))
+_WORD: Final = re.compile(r"\w+")
+_SIGNED: Final = re.compile(
+    r"(?<!\S)(?P<lead>\.)(?=[^\W\d])|(?P<word>\w+)(?P<tail>[-−+*]+)(?![\w+*−-])"
+)
+_SIGN: Final = re.compile(r"[^\w\s.,;:!?…()\[\]{}'\"“”«»‘’`/\\–—\-•·™®©]")
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,29 @@ class Reading:
     def quantities(self) -> tuple[Quantity, ...]:
         """Numbers with their units and comparisons."""
         return tuple(quantities_of(self.tokens))
+
+    @cached_property
+    def signs(self) -> tuple[dict[tuple[str, str], str], dict[str, str]]:
+        """(word, sign) → as written, where no token holds the sign; and the words without one."""
+        covered = bytearray(len(self.text))
+        for token in self.tokens:
+            covered[token.start : token.end] = b"\1" * (token.end - token.start)
+        found: dict[tuple[str, str], str] = {}
+        for match in _SIGNED.finditer(self.text):
+            at = match.start("lead" if match["lead"] else "tail")
+            if match["lead"]:
+                word = _WORD.match(self.text, match.end())
+                name = word.group() if word else ""
+                found[name.casefold(), "."] = "." + name
+            elif not covered[at]:
+                found[match["word"].casefold(), match["tail"].replace("−", "-")] = match.group()
+            covered[at : match.end()] = b"\1" * (match.end() - at)
+        for match in _SIGN.finditer(self.text):
+            if not covered[match.start()]:
+                found["", match.group()] = match.group()
+        signed = {word for word, _ in found}
+        words = ((w.casefold(), w) for w in _WORD.findall(self.text))
+        return found, {key: word for key, word in words if key not in signed}
 
 
 @lru_cache(maxsize=1 << 14)

@@ -68,6 +68,25 @@ def names(a: Reading, b: Reading) -> Verdict:
     return verdict
 
 
+def signs(a: Reading, b: Reading) -> Verdict:
+    """Signs on names, ``HIV+`` and ``HIV-``, ``R`` and ``R+``, and signs alone: ``✓`` and ``✗``.
+
+    One word with two signs is two names; whatever else no other guard reads is left to a person.
+    """
+    guard = "signs"
+    (left, plain_a), (right, plain_b) = a.signs, b.signs
+    only_a = {key: text for key, text in left.items() if key not in right}
+    only_b = {key: text for key, text in right.items() if key not in left}
+    if not only_a and not only_b:
+        return passed(guard)
+    both = {word for word, _ in only_a} & {word for word, _ in only_b} - {""}
+    outcome = Outcome.MISMATCH if both else Outcome.UNSURE
+    bare_b = [plain_b[word] for word, _ in only_a if word in plain_b and word not in both]
+    bare_a = [plain_a[word] for word, _ in only_b if word in plain_a and word not in both]
+    shown_a, shown_b = [*only_a.values(), *bare_a], [*only_b.values(), *bare_b]
+    return Verdict(guard, outcome, tuple(dict.fromkeys(shown_a)), tuple(dict.fromkeys(shown_b)))
+
+
 def is_acronym_of(short: str, words: Iterable[str]) -> bool:
     """Whether the letters of ``short`` are the first letters of these words."""
     initials = "".join(w[0] for w in words if w)

@@ -121,9 +121,21 @@ def units(a: Reading, b: Reading) -> Verdict:
     if scales.outcome and not (left.keys() ^ right.keys()):
         return scales
     free = compare(guard, _free_units(a, b), _free_units(b, a))
+    if free.outcome is Outcome.PASS and (cased := _cased(a, b)):
+        return Verdict(guard, Outcome.UNSURE, *cased, "the case of a unit differs")
     if free.outcome is Outcome.PASS and wrong:
         return Verdict(guard, Outcome.UNSURE, note="one text leaves the unit out")
     return free
+
+
+def _cased(a: Reading, b: Reading) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Units of one abbreviation that differ in the case of its last letter: ``Mb`` and ``MB``."""
+    left, right = ({t.text for t in r.of("unit") if len(t.text) == 2} for r in (a, b))
+    for x in sorted(left - right):
+        for y in sorted(right - left):
+            if x.casefold() == y.casefold() and x[1] != y[1] and not (x.islower() or y.islower()):
+                return (x,), (y,)
+    return None
 
 
 def booleans(a: Reading, b: Reading) -> Verdict:

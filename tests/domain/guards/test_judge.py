@@ -40,6 +40,16 @@ def test_names_that_simplify_alike_stay_apart(names: tuple[str, str]) -> None:
     assert judge(*names).relation == "different"
 
 
+@pytest.mark.parametrize(
+    "names", [("R", "R+"), (".NET", "NET"), ("HIV+", "HIV-"), ("A*", "A"), ("✓", "✗"), ("Mb", "MB")]
+)
+@pytest.mark.parametrize("frame", ["rows of {}", "righe con valore {} nel mese"])
+def test_a_sign_is_part_of_a_name(names: tuple[str, str], frame: str) -> None:
+    """Texts that differ in a sign, or in the case of a unit, never merge by themselves."""
+    relation = judge(frame.format(names[0]), frame.format(names[1])).relation
+    assert relation in ("different", "unsure")
+
+
 def test_a_template_with_twenty_concepts_gives_no_pair() -> None:
     """One sentence frame does not make two concepts alike."""
     names = [f"concept{chr(97 + i)}" for i in range(20)]
