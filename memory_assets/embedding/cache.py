@@ -30,6 +30,8 @@ _log = logging.getLogger(__name__)
 _inherited: list[sqlite3.Connection] = []
 """Connections of a parent process: SQLite forbids using, and even closing, them in its child."""
 
+VECTORS = "vectors.sqlite"
+"""The file in a home's cache folder."""
 DEFAULT_MAX_BYTES = 2_000_000_000
 _FORMAT = 1
 _KEYS_PER_QUERY = 900
@@ -285,6 +287,26 @@ class SqliteVectorCache:
 
     def _aside(self) -> Path:
         return self.path.with_name(self.path.name + ".damaged")
+
+
+def copy_vectors(source: Path, target: Path) -> bool:
+    """Copies a cache that others may be using into a new file; False, and no file, without one."""
+    if not source.is_file():
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with (
+            contextlib.closing(
+                sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)
+            ) as db,
+            contextlib.closing(sqlite3.connect(target)) as new,
+        ):
+            db.backup(new)
+    except sqlite3.Error as error:
+        _log.warning("The embedding cache %s cannot be copied: %s", source, error)
+        target.unlink(missing_ok=True)
+        return False
+    return True
 
 
 def _prepare(db: sqlite3.Connection) -> None:

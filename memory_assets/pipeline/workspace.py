@@ -12,7 +12,7 @@ from pathlib import Path
 from memory_assets.domain.allocations import Allocations
 from memory_assets.domain.ports import Embedder, Progress, VectorCache
 from memory_assets.domain.schemas import SESSIONS, TOMBSTONES
-from memory_assets.embedding.cache import SqliteVectorCache
+from memory_assets.embedding.cache import VECTORS, SqliteVectorCache
 from memory_assets.embedding.chain import ProviderChain
 from memory_assets.settings import Settings, load_settings
 from memory_assets.steps.index.embedding_setup import EmbeddingSetup
@@ -122,7 +122,7 @@ class Workspace:
     def cache(self) -> VectorCache:
         """The shared vector cache."""
         limit = int(self.settings.number("embedding_cache_mb") * MB)
-        return SqliteVectorCache(self.home.cache / "vectors.sqlite", limit)
+        return SqliteVectorCache(self.home.cache / VECTORS, limit)
 
     @property
     def publish_settings(self) -> PublishSettings:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from memory_assets.domain.ports import TextKind, Vectors
 from memory_assets.domain.spaces import text_sha256
-from memory_assets.embedding.cache import SqliteVectorCache
+from memory_assets.embedding.cache import SqliteVectorCache, copy_vectors
 from memory_assets.errors import StoreWriteFailed
 
 KINDS: tuple[TextKind, ...] = ("document", "query")
@@ -262,7 +262,7 @@ import sys
 from pathlib import Path
 import numpy as np
 from memory_assets.domain.spaces import text_sha256
-from memory_assets.embedding.cache import SqliteVectorCache
+from memory_assets.embedding.cache import SqliteVectorCache, copy_vectors
 cache = SqliteVectorCache(Path(sys.argv[1]))
 number = 0
 while True:
@@ -338,3 +338,26 @@ def test_it_behaves_like_a_dictionary(
         found = cache.get("m", "query", keys_of(range(13)))
         assert {key: row.tobytes() for key, row in found.items()} == model
     cache.close()
+
+
+def test_a_copy_of_a_cache_in_use_is_whole(cache: SqliteVectorCache, tmp_path: Path) -> None:
+    """What is still in the write-ahead log is in the copy; the source goes on."""
+    keys, vectors = keys_of(range(50)), unit(50)
+    cache.put("m", "document", keys, vectors)
+    assert copy_vectors(cache.path, tmp_path / "copy" / "vectors.sqlite")
+    copy = SqliteVectorCache(tmp_path / "copy" / "vectors.sqlite")
+    assert len(copy.get("m", "document", keys)) == 50
+    copy.delete(keys[:10])
+    assert len(cache.get("m", "document", keys)) == 50
+
+
+def test_a_cache_that_cannot_be_copied_is_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is only a cache: none at all is no word worth, a damaged one is a warning."""
+    assert not copy_vectors(tmp_path / "none", tmp_path / "copy")
+    assert not caplog.records
+    (tmp_path / "torn").write_bytes(b"no database " * 2_000)
+    assert not copy_vectors(tmp_path / "torn", tmp_path / "copy")
+    assert "cannot be copied" in caplog.text
+    assert not (tmp_path / "copy").exists()

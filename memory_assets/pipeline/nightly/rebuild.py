@@ -19,6 +19,7 @@ from memory_assets.domain.intents import (
     Remove,
 )
 from memory_assets.domain.schemas import PROMOTION_KEY
+from memory_assets.embedding.cache import VECTORS, copy_vectors
 from memory_assets.errors import UsageError
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.storage.allocations import read_allocations
@@ -73,6 +74,7 @@ def rebuild(old: Workspace, target: Path, *, run_id: str, now: datetime) -> Rebu
         _copy(old.home.root / name, target / name)
     flags = {"ledgers": str(old.settings.ledgers), "embedding": old.settings.text("embedding")}
     new = Workspace.load(home=str(target), **flags)
+    _keep_vectors(old.home, new.home)
     first, last = _intents(old.home, allocations, now)
     append_intents(new.home, first)
     new.publish(run_id=run_id, now=now)
@@ -108,6 +110,13 @@ def _check(old: Home, target: Path, *, has_log: bool) -> None:
             remedy="restore allocations.jsonl from a backup. A home without any memories needs no "
             "rebuild: delete its folder derived/ and run the nightly job.",
         )
+
+
+def _keep_vectors(old: Home, new: Home) -> None:
+    """No text is embedded, or paid for, a second time; nor are models known by other names."""
+    copy_vectors(old.cache / VECTORS, new.cache / VECTORS)
+    for name in ("probes", "fingerprints"):
+        _copy(old.cache / name, new.cache / name)
 
 
 def _copy(source: Path, target: Path) -> None:

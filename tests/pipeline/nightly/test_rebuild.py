@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from memory_assets.steps.review.items import ItemRef
 from memory_assets.storage.allocations import read_allocations
 from memory_assets.storage.intents import append_intents
 from tests.building import close, note, row
+from tests.embedding_server import EmbeddingServer
 from tests.nights import NOW, World
+from tests.providers import Hosted
 from tests.steps.promotion.test_settle import ALIKE, FIRST, PROVEN
 
 BY: dict[str, Any] = {
@@ -189,3 +192,21 @@ def test_a_detached_corroboration_keeps_the_id_that_it_got(tmp_path: Path) -> No
     assert after["memories"].filter(new)["memory_id"].to_list() == ["mem-0004"]
     assert_frame_equal(before["memories"], after["memories"].filter(~new).sort(pl.all()))
     assert_frame_equal(before["corroborations"], after["corroborations"])
+
+
+def test_no_text_is_paid_for_again(
+    hosted: Hosted, servers: tuple[EmbeddingServer, EmbeddingServer]
+) -> None:
+    """The vectors that were bought are taken along; the new home stands on its own."""
+    hosted.memories(20)
+    lines = (f"{k} = {json.dumps(v)}" for k, v in hosted.flags.items() if k.startswith("embedding"))
+    (hosted.home / "settings.toml").write_text("\n".join(lines))
+    hosted.night()
+    servers[0].bodies.clear()
+    rebuilt = rebuild(hosted.workspace, hosted.root / "new", run_id="rebuild", now=hosted.now)
+    assert rebuilt.memories == 20
+    assert servers[0].bodies == []
+    shutil.rmtree(hosted.home)
+    new = Workspace.load(home=str(hosted.root / "new"), ledgers=str(hosted.ledgers))
+    current, _ = new.generations.current()
+    assert [(s.space.model, s.rows, s.pending) for s in current.spaces] == [("first-model", 20, 0)]
