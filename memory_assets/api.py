@@ -59,7 +59,7 @@ def search(
         UnknownTenantError, AccessDenied: no such tenant, or not for this persona.
         UnknownSessionError: the tenant has no such session.
         SpaceMismatch: the index was built with another model than the configured one.
-        UsageError: the query is blank, or ``k`` is out of range.
+        UsageError: the query is blank or very long, or ``k`` is out of range.
     """
     request = SearchRequest(
         query,
@@ -159,7 +159,7 @@ def feedback(
 
     Raises:
         UnknownMemoryError, UnknownTenantError, AccessDenied: nothing the persona could judge.
-        UsageError: the kind is unknown, or no reason was given.
+        UsageError: the kind is unknown, or no reason or name was given.
     """
     return give_feedback(
         open_workspace(home).searcher,

@@ -8,6 +8,7 @@ model can neither ask for more nor be talked into it. No tool promotes, applies 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from memory_assets.domain.visibility import Principal, require
@@ -133,7 +134,9 @@ def build_server(tools: McpTools) -> "MCPServer":
             "The MCP server needs the package mcp.", remedy="pip install 'memory-assets[mcp]'"
         ) from error
 
-    server = MCPServer(NAME, instructions=INSTRUCTIONS, log_level="WARNING")
+    server = MCPServer(
+        NAME, instructions=INSTRUCTIONS, version=version("memory-assets"), log_level="WARNING"
+    )
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     appends = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
     memory_key = Annotated[str, Field(pattern=r"^mem-\d{4,}$", description="Such as mem-0001.")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
+from importlib.metadata import version
 from typing import Any
 
 import anyio
@@ -58,6 +59,8 @@ def test_an_agent_searches_reads_explains_and_proposes(world: World) -> None:
     """One conversation through all tools; what they answer is structured, errors are told."""
 
     async def conversation(client: Client) -> None:
+        assert client.server_info is not None
+        assert client.server_info.version == version("memory-assets")
         listed = await client.list_tools()
         assert {t.name for t in listed.tools} == TOOLS
         for tool in listed.tools:

@@ -114,8 +114,9 @@ def _explained(out: Console, found: SearchResult) -> None:
         places = (hit.ranks.get(leg) for leg in ("vector", "text", "recency", "access"))
         shown = ("-" if place is None else str(place) for place in places)
         ranks.add_row(hit.memory_id, *shown, ", ".join(hit.supersedes))
-    out.print("\nRank in each leg", style="bold")
-    out.print(ranks)
+    if found.hits:
+        out.print("\nRank in each leg", style="bold")
+        out.print(ranks)
     if found.dropped:
         out.print("\nLeft out", style="bold")
     for drop in found.dropped:

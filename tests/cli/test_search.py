@@ -45,6 +45,9 @@ def test_nothing_found_is_said(published: Cli) -> None:
     nobody = ("search", QUESTION, "--tenant", "clinica", "--client", "nobody")
     assert published(*nobody, "--json").json() == []
     assert "Nothing found" in published(*nobody).out
+    explained = published(*nobody, "--explain").out
+    assert "score =" in explained
+    assert "Rank in each leg" not in explained
 
 
 @pytest.mark.parametrize(

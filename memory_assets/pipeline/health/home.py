@@ -18,8 +18,10 @@ from memory_assets.steps.ledgers import ingest
 from memory_assets.steps.ledgers.decide import current_decisions
 from memory_assets.steps.promotion.extract import current_facts
 from memory_assets.steps.promotion.markers import owed_markers
+from memory_assets.storage.access_log import read_uses
 from memory_assets.storage.allocations import read_allocations
 from memory_assets.storage.backup import disk_use
+from memory_assets.storage.feedback_log import read_feedback
 from memory_assets.storage.generations import Generation
 from memory_assets.storage.home import Home
 from memory_assets.storage.index_pinned import PinnedIndex
@@ -72,6 +74,26 @@ def storage(workspace: Workspace) -> Iterator[Finding]:
             f"{len(refused)} line(s) of the review file cannot be read, the first is line "
             f"{refused[0].line}: {refused[0].reason}",
             f"repair the line in {home.review_decisions}.",
+        )
+    yield from _said_in_vain(home)
+
+
+def _said_in_vain(home: Home) -> Iterator[Finding]:
+    """Feedback that reaches no reviewer, and uses that count for nothing."""
+    unread = read_feedback(home.feedback).refused
+    if unread:
+        yield warning(
+            "feedback-file",
+            f"{unread} line(s) of the feedback file cannot be read, so no reviewer sees them",
+            f"repair them in {home.feedback}.",
+        )
+    refused = read_uses(home.access_log).refused
+    if refused:
+        yield warning(
+            "access-log",
+            f"{len(refused)} line(s) of the access log count as no use, the first is line "
+            f"{refused[0].line} of {refused[0].file}: {refused[0].reason}",
+            f"repair the line below {home.access_log}, or take it out.",
         )
 
 

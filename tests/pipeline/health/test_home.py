@@ -75,6 +75,21 @@ def test_a_damaged_log_and_an_older_manifest_are_found_before_the_night(world: W
     assert "deleted" in found["allocations"].mend
 
 
+def test_feedback_and_uses_that_cannot_be_read_are_found(world: World) -> None:
+    """What agents and reviewers said is not passed over in silence: the files are named."""
+    home = world.workspace.home
+    home.feedback.parent.mkdir(exist_ok=True)
+    home.feedback.write_text('{"given_by": ""}\n{"torn')
+    log = home.access_log / "dt=2026-03-01" / "7.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text("garbage\n{}\n")
+    found = _storage(world)
+    assert found["feedback-file"].level == found["access-log"].level == "warning"
+    assert found["feedback-file"].message.startswith("1 line(s)")
+    assert "2 line(s)" in found["access-log"].message
+    assert "line 1 of dt=2026-03-01/7.jsonl" in found["access-log"].message
+
+
 def test_who_is_at_work_is_said(world: World) -> None:
     """A held lock is named with its purpose; a free one is not mentioned."""
     assert [f.name for f in doctor_home.locks(world.workspace.home)] == ["locks"]
