@@ -9,7 +9,8 @@ from memory_assets.defs.ledgers import OWNERS
 from memory_assets.defs.registry import GROUP, PUBLISHER_POOL
 from memory_assets.defs.resources import WorkspaceResource, now
 
-NEVER_LATE = timedelta(days=36_500)
+NEVER_LATE = timedelta(days=20_000)
+"""Half a century: the UI cannot show a window of more than 2,147,483,647 seconds."""
 
 
 class MigrationConfig(dg.Config):

@@ -8,6 +8,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.freshness import TimeWindowFreshnessPolicy
 
 from memory_assets.defs.assemble import defs
 
@@ -71,6 +72,18 @@ def test_every_asset_that_runs_can_be_late_and_says_what_a_backup_needs() -> Non
             continue
         assert node.freshness_policy is not None, node.key
         assert node.tags["memory_assets/storage"] in {"canonical", "rebuildable"}, node.key
+
+
+def test_every_freshness_window_can_be_shown() -> None:
+    """GraphQL has 32-bit numbers: one longer window fails the UI's query for the whole lineage."""
+    seen = 0
+    for node in defs.get_repository_def().asset_graph.asset_nodes:
+        policy = node.freshness_policy
+        if isinstance(policy, TimeWindowFreshnessPolicy):
+            for window in (policy.fail_window, policy.warn_window):
+                assert window is None or window.to_timedelta().total_seconds() < 2**31, node.key
+            seen += 1
+    assert seen > 10
 
 
 def test_every_check_explains_itself() -> None:

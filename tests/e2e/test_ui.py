@@ -24,6 +24,18 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 SAMPLES = ROOT / "memory_assets" / "samples"
+LISTEN = """
+window.graphqlErrors = [];
+const ask = window.fetch;
+window.fetch = async (...request) => {
+  const answer = await ask(...request);
+  if (String(request[0]).includes("graphql")) {
+    answer.clone().json().then(found => window.graphqlErrors.push(...(found.errors || [])));
+  }
+  return answer;
+};
+"""
+"""Keeps what the server answers with errors: the UI shows them for a moment only."""
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +70,7 @@ def ui() -> Iterator[str]:
 def page() -> Iterator[Chrome]:
     """The browser of this module."""
     with browser() as found:
+        found.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": LISTEN})
         yield found
 
 
@@ -83,13 +96,14 @@ def _text(page: Chrome) -> str:
 
 
 def _open(page: Chrome, address: str, *expected: str) -> str:
-    """The text of a page that shows all that is expected."""
+    """The text of a page that shows all that is expected, without an error of the server."""
     page.get(address)
     wait_for(
         lambda: all(words in _text(page) for words in expected),
         seconds=90,
         what=f"{expected} at {address}",
     )
+    assert page.execute_script("return window.graphqlErrors.map(e => e.message)") == []
     return _text(page)
 
 
