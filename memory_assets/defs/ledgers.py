@@ -73,6 +73,7 @@ def ledger_events(
     with as_failures(context):
         opened = workspace.open()
         chosen = Selection.of(config.tenants, config.sessions, config.since, config.until)
+        chosen.check(opened.settings.ledgers)
         result = opened.ingest(chosen=chosen.takes)
     finished(context, opened, "ingest", result)
     ratio = quarantine_ratio(

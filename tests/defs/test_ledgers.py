@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import dagster as dg
+import pytest
 
 from memory_assets.defs.assemble import defs
 from memory_assets.pipeline.workspace import Workspace
@@ -37,6 +38,27 @@ def test_a_tenant_is_taken_in_alone_and_the_rest_later(
     assert last.success
     assert _count(last, "sessions_read") == 12
     assert _count(last, "sessions_not_chosen") == 0
+
+
+@pytest.mark.parametrize(
+    ("chosen", "named"),
+    [
+        ({"tenants": ["banca", "bnaca"]}, "tenant 'bnaca' has no ledgers"),
+        ({"sessions": ["clinica/2026-01-12"]}, "there is no session 'clinica/2026-01-12'"),
+        ({"tenants": ["banca"], "sessions": ["clinica/x"]}, "of none of the chosen tenants"),
+    ],
+)
+def test_a_selection_of_what_is_not_there_takes_nothing_and_says_so(
+    place: Path, instance: dg.DagsterInstance, chosen: dict[str, list[str]], named: str
+) -> None:
+    """A backfill of a misspelt tenant or session is no success with nothing in it."""
+    result = _night(instance, **chosen)
+    assert not result.success
+    assert not Workspace.load().derived.info("ledger_events")
+    (event,) = [e for e in result.all_events if e.is_step_failure]
+    failure = event.step_failure_data.user_failure_data
+    assert failure is not None
+    assert named in str(failure.metadata["what"].value)
 
 
 def test_a_selection_that_cannot_be_meant_fails_with_its_problems(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Final
 
 import orjson
 
 from memory_assets.domain.parsing import BadLine, parse_time
 from memory_assets.errors import UsageError
-from memory_assets.storage.ledgers import SessionFiles
+from memory_assets.storage.ledgers import ScanProblem, SessionFiles, scan_ledgers
 
 _HEAD_BYTES: Final = 64 * 1024
 
@@ -44,7 +45,11 @@ class Selection:
             UsageError: a day or a session cannot be what was meant; every problem is named.
         """
         names = frozenset(sessions)
+        wanted = frozenset(tenants)
         problems = [f"{name!r} is no tenant/session" for name in sorted(names) if "/" not in name]
+        if wanted:
+            others = [n for n in sorted(names) if "/" in n and n.split("/")[0] not in wanted]
+            problems += [f"{name!r} is of none of the chosen tenants" for name in others]
         days: list[date | None] = []
         for label, text in (("since", since), ("until", until)):
             try:
@@ -56,11 +61,28 @@ class Selection:
         if first and last and first > last:
             problems.append(f"since {since} comes after until {until}")
         if problems:
-            raise UsageError(
-                f"The selection of sessions is not valid: {'; '.join(problems)}.",
-                remedy="mend the run configuration of ledger_events, and launch the run again.",
-            )
-        return cls(frozenset(tenants), names, first, last)
+            raise _invalid(problems)
+        return cls(wanted, names, first, last)
+
+    def check(self, ledgers: Path) -> None:
+        """Looks that all tenants and sessions that were named are there: a misspelt one takes nothing.
+
+        Raises:
+            UsageError: some are not; all of them are named.
+        """
+        if not self.tenants and not self.sessions:
+            return
+        noted: list[ScanProblem] = []
+        found = {files.key for files in scan_ledgers(ledgers, noted)}
+        there = {tenant for tenant, _ in found} | {problem.tenant_id for problem in noted}
+        problems = [f"tenant {t!r} has no ledgers" for t in sorted(self.tenants - there)]
+        problems += [
+            f"there is no session {name!r}"
+            for name in sorted(self.sessions - {"/".join(key) for key in found})
+            if not any(p.tenant_id == name.split("/")[0] for p in noted)
+        ]
+        if problems:
+            raise _invalid(problems)
 
     def takes(self, files: SessionFiles) -> bool:
         """Whether the session is chosen; its first line is read only when days are named."""
@@ -76,6 +98,13 @@ class Selection:
         return (self.since is None or day >= self.since) and (
             self.until is None or day <= self.until
         )
+
+
+def _invalid(problems: Iterable[str]) -> UsageError:
+    return UsageError(
+        f"The selection of sessions is not valid: {'; '.join(problems)}.",
+        remedy="mend the run configuration of ledger_events, and launch the run again.",
+    )
 
 
 def _first_day(files: SessionFiles) -> date | None:
