@@ -65,7 +65,7 @@ class Selection:
         return cls(wanted, names, first, last)
 
     def check(self, ledgers: Path) -> None:
-        """Looks that all tenants and sessions that were named are there: a misspelt one takes nothing.
+        """Looks whether all named tenants and sessions are there: a misspelt one takes nothing.
 
         Raises:
             UsageError: some are not; all of them are named.
