@@ -135,6 +135,7 @@ class SemanticMerge:
                     members_of(self.registry, tenant),
                     self.policy(tenant),
                     verdicts,
+                    replaced=self.replaced(tenant),
                     progress=lambda done, all_: self.told("proposing", done, all_),
                     total=total,
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 import polars as pl
@@ -160,14 +160,19 @@ def propose(
     policy: MergePolicy,
     verdicts: PairVerdicts,
     *,
+    replaced: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     total: int = 0,
 ) -> ProposeResult:
     """What the pairs of a tenant amount to; pairs of inactive memories are passed over.
 
     Automatic groups come first, and only what they leave is proposed for review: nobody is asked
-    about a memory that is about to be replaced.
+    about a memory that is about to be replaced. A memory that replaces others (``replaced``: the
+    old one → the new one) stands for them: what does not pass with each of them is for a person,
+    or merges of several weeks would make a chain that no single one of them may make.
     """
+    behind = _behind(replaced or {})
+    earned: set[tuple[str, str]] = set()
     judged: list[JudgedPair] = []
     remembered = apart = seen = 0
     by_guard: dict[str, int] = {}
@@ -177,6 +182,8 @@ def propose(
         seen += frame.height
         if progress is not None:
             progress(seen, max(total, seen))
+        if behind and policy.threshold is not None:
+            earned |= _earned(frame.join(different, on=_PAIR, how="anti"), policy.threshold)
         own = frame.filter(pl.col("memory_a").is_in(active), pl.col("memory_b").is_in(active))
         asked = own.join(different, on=_PAIR, how="anti", maintain_order="left")
         remembered += own.height - asked.height
@@ -192,6 +199,7 @@ def propose(
                 apart += 1
             else:
                 judged.append(pair)
+    judged = [_whole(p, behind, earned) for p in judged]
     proposals, held_back = _group(tenant_id, judged, definitions, members)
     return ProposeResult(
         tenant_id,
@@ -202,6 +210,37 @@ def propose(
         held_back,
         dict(sorted(by_guard.items(), key=lambda kv: (-kv[1], kv[0]))),
     )
+
+
+def _behind(replaced: Mapping[str, str]) -> dict[str, list[str]]:
+    """Memory → those that it replaces, at any distance."""
+    found: dict[str, list[str]] = {}
+    for old in replaced:
+        seen, at = {old}, replaced[old]
+        while at in replaced and at not in seen:
+            seen.add(at)
+            at = replaced[at]
+        found.setdefault(at, []).append(old)
+    return found
+
+
+def _earned(frame: pl.DataFrame, threshold: float) -> set[tuple[str, str]]:
+    """Pairs of any memories, replaced ones too, that would merge by themselves."""
+    alike = (pl.col("relation") == "alike") & pl.col("same_subject")
+    passed = (pl.col("relation") == "equal") | (alike & (pl.col("cosine") >= threshold))
+    return {pair_key(a, b) for a, b in frame.filter(passed).select(_PAIR).iter_rows()}
+
+
+def _whole(
+    pair: JudgedPair, behind: Mapping[str, Sequence[str]], earned: set[tuple[str, str]]
+) -> JudgedPair:
+    """The pair; for a person where what the two replaced would not merge by itself, too."""
+    if pair.decision.route != "auto" or pair.relation == "equal":
+        return pair
+    left, right = ([m, *behind.get(m, ())] for m in (pair.a, pair.b))
+    if all(pair_key(x, y) in earned for x in left for y in right if (x, y) != (pair.a, pair.b)):
+        return pair
+    return replace(pair, decision=Decision("review", pair.decision.proposal))
 
 
 def _different(tenant_id: str, verdicts: PairVerdicts) -> pl.DataFrame:
