@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from html import escape
@@ -21,6 +22,9 @@ _TITLES: Final = {
     ("contains", "review"): "One says all that the other says",
     ("conflicts", "review"): "One subject, two definitions",
 }
+_UNSEEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 _STYLE: Final = """
 :root { color-scheme: light dark; --line: #8886; --mark: #ffd54a; --soft: #8881; }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 78rem; padding: 0 1rem }
@@ -227,10 +231,15 @@ def _proposal(view: Mapping[str, Any]) -> str:
     )
 
 
+def _visible(piece: str) -> str:
+    """The piece as HTML; what would turn the writing round, or is no character, is spelt out."""
+    return escape(_UNSEEN.sub(lambda m: f"\\u{ord(m.group()):04x}", piece))
+
+
 def _member(member: Mapping[str, Any], stays: bool) -> str:
     def shown(text: str) -> str:
         return "".join(
-            f"<mark>{escape(piece)}</mark>" if differs else escape(piece)
+            f"<mark>{_visible(piece)}</mark>" if differs else _visible(piece)
             for piece, differs in marked(text, member["differs"])
         )
 

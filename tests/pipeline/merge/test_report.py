@@ -73,6 +73,17 @@ def test_differing_tokens_are_marked_side_by_side(world: MergeWorld) -> None:
     assert "numbers: 30 / 90" in page
 
 
+def test_nothing_turns_the_writing_round(tmp_path: Path) -> None:
+    """Marks that reverse what follows are spelt out: a reviewer reads what is stored."""
+    world = MergeWorld(tmp_path)
+    world.add([("Stay", "not \u202eexactly 30 days"), ("Stay", "not \u202eexactly 90 days")])
+    merge = world.merge()
+    merge.plan([TENANT])
+    page = merge_report(merge, TENANT, now=NOW)
+    assert "\u202e" not in page
+    assert "not \\u202eexactly" in page
+
+
 def test_a_limit_says_what_is_left_out(world: MergeWorld) -> None:
     """A page never hides that there is more."""
     merge = world.merge()
