@@ -10,6 +10,8 @@ from memory_assets.steps.search.lookup import explain_memory, get_memory
 from tests.searching import NOW, TENANT, Published, memory
 
 ADMIN = Principal.local(TENANT)
+OWNED = (None, None, None, None, "{}")
+"""User, client, audience, source, metadata."""
 CONTENT: tuple[object, ...] = (
     "concept_clarified",
     "Ablation",
@@ -25,7 +27,23 @@ CONTENT: tuple[object, ...] = (
 @pytest.fixture(scope="module", name="home")
 def _home(tmp_path_factory: pytest.TempPathFactory) -> Published:
     home = Published(tmp_path_factory.mktemp("lookup"))
-    again = (TENANT, "mem-0001", "s7", 3, 0, "equal", NOW, 1, *CONTENT, None, None, None, "e", "a")
+    again = (
+        TENANT,
+        "mem-0001",
+        "s7",
+        3,
+        0,
+        "equal",
+        NOW,
+        1,
+        *CONTENT,
+        None,
+        None,
+        None,
+        "e",
+        "a",
+        *OWNED,
+    )
     home.publish(
         [
             memory("Ablation", session_id="s1", decision_seq=4),
