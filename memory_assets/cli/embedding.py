@@ -124,6 +124,11 @@ def _estimate(out: Console, found: MigrationEstimate) -> None:
     if found.dollars_per_million_tokens:
         cost += f", {found.dollars:.4f} dollars at {found.dollars_per_million_tokens:g} per million"
     out.print(cost if todo else "nothing to pay for")
+    if found.serves and found.dollars_per_million_tokens:
+        out.print(
+            "It serves already: nothing is embedded, unless other weights answer under its name "
+            f"by now. Then that is a model of its own, and all {found.texts} texts are embedded."
+        )
     if found.budget_dollars is not None and found.dollars > found.budget_dollars:
         out.print(f"One run may spend {found.budget_dollars:g} dollars: this takes several.")
 
@@ -140,6 +145,8 @@ def _moved(out: Console, done: MigrationResult) -> None:
                 cells = (f"{legs[leg][f]:.3f}" if f in legs[leg] else "-" for f in _FIGURES)
                 rows.add_row(leg, name, *cells)
         out.print(rows)
+    if done.tokens:
+        out.print(f"{done.tokens:,} tokens were embedded, for {done.dollars:.4f} dollars.")
     if done.swapped:
         out.print(f"{text(done.spec)} serves from generation {done.generation} on.")
         if done.kept_until:

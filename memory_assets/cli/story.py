@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memory_assets.steps.ledgers.decide import DecideResult
     from memory_assets.steps.ledgers.ingest import IngestResult
     from memory_assets.steps.promotion.extract import ExtractResult
+    from memory_assets.steps.promotion.publish import PublishResult
 
 SHOWN: Final = 20
 _INDENT: Final = "  "
@@ -26,7 +27,7 @@ _INDENT: Final = "  "
 def night_story(out: Console, report: NightReport, *, now: datetime) -> None:
     """Prints what one night did."""
     night, published = report.ingest, report.publish
-    state = "published" if published.published else "stands: nothing had changed"
+    state = "published" if published.published else f"stands: {_unchanged(report)}"
     title = f"Night of {now:%Y-%m-%d %H:%M} UTC: generation {published.generation} {state}"
     out.print(title, style="bold")
     _funnel(
@@ -50,7 +51,7 @@ def night_story(out: Console, report: NightReport, *, now: datetime) -> None:
     )
     _dropped(out, report.dropped)
     _quarantine(out, night.quarantined, report.refused)
-    more = [*_stopped(report), *_extraction(report.extract)]
+    more = [*_stopped(report), *_extraction(report.extract), *_unembedded(published)]
     more += _refused_reviews(published.assessment.refused_reviews)
     more += [
         f"change {r.no} ({r.kind}) was not applied: {r.reason}" for r in published.refused_intents
@@ -148,8 +149,8 @@ def _index(report: NightReport) -> str:
     found = f"{published.embedded} texts embedded"
     if published.pending:
         found += (
-            f"; {published.pending} memories are not searchable by vector: run "
-            "`memory-assets reindex`"
+            f"; {published.pending} memories are not searchable by vector until the next "
+            "night, or `memory-assets reindex`, asks the model again"
         )
     if published.intents_applied:
         found += (
@@ -203,6 +204,23 @@ def _stopped(report: NightReport) -> list[str]:
         f"{found['remedy']}"
         for tenant, found in sorted(report.stopped.items())
         if tenant not in report.ingest.unknown_tenants
+    ]
+
+
+def _unchanged(report: NightReport) -> str:
+    """Why no generation was published."""
+    tenants = ", ".join(sorted(report.stopped.keys() - report.ingest.unknown_tenants.keys()))
+    if not tenants:
+        return "nothing had changed"
+    return f"nothing new, and the pre-flight check stopped {tenants}"
+
+
+def _unembedded(published: PublishResult) -> list[str]:
+    """Models that did not do their work, so that rows wait for a vector."""
+    return [
+        f"{model}: {code}: what it did not embed waits for the next night; memory-assets doctor "
+        "asks it"
+        for model, code in sorted(published.problems.items())
     ]
 
 

@@ -45,6 +45,9 @@ class GuardedEmbedder(BaseEmbedder):
         self._clock = clock
         self._lock = threading.Lock()
         self.last_problem: EmbeddingError | None = None
+        """Of the last call; None when that went well."""
+        self.seen_problem: EmbeddingError | None = None
+        """The last one there was, though later calls may have gone well."""
 
     @property
     def dimension(self) -> int:
@@ -120,12 +123,10 @@ class GuardedEmbedder(BaseEmbedder):
             yield
             report = self._breaker.succeeded
             self.last_problem = None
-        except ProviderUnavailable as error:
-            report = self._note_failure
-            self.last_problem = error
-            raise
         except EmbeddingError as error:
-            self.last_problem = error
+            if isinstance(error, ProviderUnavailable):
+                report = self._note_failure
+            self.last_problem = self.seen_problem = error
             raise
         finally:
             with self._lock:
@@ -146,6 +147,7 @@ class ProviderState:
     failures: int
     retry_in_seconds: float
     last_problem: str
+    """The code of the last problem that the run met, though later calls may have gone well."""
     requests: int
     tokens: int
     dollars: float
@@ -272,7 +274,7 @@ class ProviderChain:
                 breaker=str(member.state),
                 failures=member.failures,
                 retry_in_seconds=round(member.retry_in, 1),
-                last_problem="" if member.last_problem is None else member.last_problem.code,
+                last_problem="" if member.seen_problem is None else member.seen_problem.code,
                 requests=member.usage.requests,
                 tokens=member.usage.tokens,
                 dollars=round(member.usage.dollars, 6),

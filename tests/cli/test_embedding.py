@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+from contextlib import closing
+from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
+from memory_assets.cli.app import build
 from memory_assets.pipeline.nightly.night import run_night
 from memory_assets.pipeline.workspace import Workspace
 from tests.cli.conftest import Cli
+from tests.embedding_server import EmbeddingServer
 from tests.nights import EMBEDDING, NOW
+from tests.providers import FIRST, SECOND, hosted_world
 
 
 @pytest.fixture(name="cli")
@@ -60,3 +67,24 @@ def test_without_a_former_space_there_is_no_way_back(cli: Cli) -> None:
     done = cli("embedding", "rollback", "--json")
     assert (done.code, done.json()["error"]) == (2, "usage")
     assert "migrate" in done.json()["remedy"]
+
+
+def test_what_new_weights_may_cost_and_what_was_spent_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing to pay for holds only while the weights behind the name are the same."""
+    with closing(EmbeddingServer()) as first, closing(EmbeddingServer()) as second:
+        world = hosted_world(tmp_path, (first, second), monkeypatch)
+        world.memories(40)
+        world.night()
+        variables = {f"MEMORY_ASSETS_{k.upper()}": v for k, v in world.flags.items()}
+
+        def run(*arguments: str) -> str:
+            done = CliRunner().invoke(build(), ["embedding", *arguments], env=variables)
+            assert done.exit_code == 0
+            return " ".join(done.stdout.split())
+
+        said = run("migrate", "--to", FIRST, "--dry-run")
+        assert "nothing is embedded, unless other weights answer" in said
+        assert "all 40 texts" in said
+        assert "tokens were embedded, for 0.0" in run("migrate", "--to", SECOND)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from memory_assets.storage.intents import append_intents
 from tests.building import close, note, row
 from tests.chat_server import chat_server
 from tests.cli.conftest import Cli
-from tests.nights import World, tree
+from tests.embedding_server import EmbeddingServer
+from tests.nights import NOW, World, tree
+from tests.providers import FIRST, down, hosted_world
 
 
 def _printed(tell: object) -> str:
@@ -85,6 +88,22 @@ def test_a_night_that_only_changes_earlier_memories_says_so(tmp_path: Path) -> N
     said = " ".join(_printed(lambda out: night_story(out, report, now=world.now)).split())
     assert "1 changed (merged, retired, ...): `memory-assets diff 1 2`" in said
     assert "change 2 (retire) was not applied: " in said
+
+
+def test_a_model_that_did_not_do_its_work_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What waits for a vector, until when, and whose fault that is."""
+    with closing(EmbeddingServer()) as server, closing(EmbeddingServer()) as other:
+        world = hosted_world(tmp_path, (server, other), monkeypatch)
+        world.memories(2)
+        world.night()
+        world.memories(3, first=100)
+        server.script = down
+        report = world.night()
+        said = " ".join(_printed(lambda out: night_story(out, report, now=world.now)).split())
+    assert "3 memories are not searchable by vector until the next night" in said
+    assert f"{FIRST}: provider-unavailable: what it did not embed waits for the next night" in said
 
 
 def test_a_long_quarantine_is_cut_short(tmp_path: Path) -> None:
@@ -164,4 +183,6 @@ def test_what_was_kept_from_becoming_memory_needs_attention(
     ):
         assert part in said_all
     assert "not in tenants.toml" not in said_all
+    again = _printed(lambda out: night_story(out, world.night().located(world.workspace), now=NOW))
+    assert "stands: nothing new, and the pre-flight check stopped az" in " ".join(again.split())
     assert report.to_dict()["stopped_tenants"]["az"]["number"] == 3

@@ -73,13 +73,20 @@ def _last_run(workspace: Workspace) -> Iterator[Finding]:
     """The breakers as the last publication left them: those of this process are fresh."""
     found = last_states(workspace.home.cache)
     for state in found.get("providers", ()):
+        spec = f"{state['provider']}:{state['model']}"
         if state["breaker"] != "closed" or state["failures"]:
             yield info(
                 "breaker",
-                f"{state['provider']}:{state['model']} was {state['breaker']} at the end of the "
-                f"last run ({found['at']}), after {state['failures']} failures in a row: "
-                f"{state['last_problem']}",
+                f"{spec} was {state['breaker']} at the end of the last run ({found['at']}), after "
+                f"{state['failures']} failures in a row: {state['last_problem']}",
                 "nothing to do: the next run tries it again.",
+            )
+        elif state["last_problem"]:
+            yield info(
+                "last-run",
+                f"{spec} did not do all its work in the last run ({found['at']}): "
+                f"{state['last_problem']}",
+                "nothing to do: the next run goes on with what is missing.",
             )
 
 

@@ -52,6 +52,8 @@ class MigrationEstimate:
     dollars_per_million_tokens: float
     budget_dollars: float | None
     """What one run may spend; more than that takes several."""
+    serves: bool = False
+    """Whether it serves already: then only other weights behind its name would be embedded."""
 
     def to_dict(self) -> dict[str, Any]:
         """The estimate as ``--json`` prints it."""
@@ -117,9 +119,12 @@ def estimate(workspace: Workspace, spec: str) -> MigrationEstimate:
     rows = IndexRows(active, {})
     texts = {text_sha256(t): t for t in rows.texts(sorted(rows.all_keys))}
     cached: set[str] = set()
+    serving = workspace.generations.current()[0].serving
+    serves = False
     if not isinstance(member.inner, HostedEmbedder) or member.inner.fingerprint_is_known:
-        key = member.space(SEARCH_RECIPE).model_key
-        cached = set(workspace.cache.get(key, "document", list(texts)))
+        space = member.space(SEARCH_RECIPE)
+        serves = serving is not None and serving.space == space
+        cached = set(workspace.cache.get(space.model_key, "document", list(texts)))
     price = 0.0
     if isinstance(member.inner, HostedEmbedder):
         price = member.inner.card.dollars_per_million_tokens
@@ -135,6 +140,7 @@ def estimate(workspace: Workspace, spec: str) -> MigrationEstimate:
         round(tokens * price / 1e6, 6),
         price,
         workspace.embedding.budget.limit_dollars,
+        serves,
     )
 
 

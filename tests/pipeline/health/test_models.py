@@ -71,6 +71,16 @@ def test_a_refused_key_a_wrong_length_and_an_outage_are_told_apart(
     assert not any(KEY in str(f.to_dict()) for f in found.values())
 
 
+def test_a_budget_that_ended_the_last_run_is_shown(hosted: Hosted) -> None:
+    """Whoever finds vectors missing learns why, although the provider is well."""
+    hosted.memories(300)
+    hosted.again(embedding_budget_dollars="1", embedding_price="500")
+    night = hosted.night().publish
+    assert 0 < night.pending < 300
+    found = _named(hosted.again())["last-run"]
+    assert (found.level, "budget-exhausted" in found.message) == ("info", True)
+
+
 def test_breakers_of_the_last_run_are_shown(hosted: Hosted, servers: Servers) -> None:
     """Another process sees that the run ended with an open breaker."""
     hosted.memories(3)

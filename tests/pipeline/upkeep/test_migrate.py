@@ -37,7 +37,9 @@ def test_an_estimate_asks_nobody(world: Hosted, servers: Servers) -> None:
     assert found.tokens > 40
     assert found.dollars == pytest.approx(found.tokens / 1e6)
     assert servers[1].bodies == []
-    assert estimate(world.workspace, FIRST).cached == 40
+    assert not found.serves
+    own = estimate(world.workspace, FIRST)
+    assert (own.cached, own.serves) == (40, True)
 
 
 def test_a_migration_compares_and_swaps_once(world: Hosted, servers: Servers) -> None:
