@@ -59,11 +59,12 @@ def search(
         UnknownTenantError, AccessDenied: no such tenant, or not for this persona.
         UnknownSessionError: the tenant has no such session.
         SpaceMismatch: the index was built with another model than the configured one.
-        UsageError: the query is blank or very long, or ``k`` is out of range.
+        UnknownGeneration: no such generation is kept, or the time has no zone.
+        UsageError: the query is blank or very long, ``tier`` is none, or ``k`` is out of range.
     """
     request = SearchRequest(
         query,
-        Principal(tenant, persona, user, frozenset(clients)),
+        _principal(tenant, persona, user, clients),
         now or datetime.now(UTC),
         k=k,
         tier=tier,
@@ -97,7 +98,7 @@ def propose(
     """
     return propose_use(
         open_workspace(home, ledgers).searcher,
-        Principal(tenant, persona, user, frozenset(clients)),
+        _principal(tenant, persona, user, clients),
         memory_id,
         tenant_id=tenant,
         session_id=session,
@@ -129,7 +130,7 @@ def apply(
     workspace = open_workspace(home, ledgers)
     return apply_memory(
         workspace.searcher,
-        Principal(tenant, persona, user, frozenset(clients)),
+        _principal(tenant, persona, user, clients),
         memory_id,
         tenant_id=tenant,
         session_id=session,
@@ -163,7 +164,7 @@ def feedback(
     """
     return give_feedback(
         open_workspace(home).searcher,
-        Principal(tenant, persona, user, frozenset(clients)),
+        _principal(tenant, persona, user, clients),
         memory_id,
         tenant_id=tenant,
         kind=kind,
@@ -192,6 +193,12 @@ def open_workspace(home: Path | str | None = None, ledgers: Path | str | None = 
 _KEPT: Final = 8
 _OPENED: Final[dict[object, Workspace]] = {}
 _LOCK: Final = Lock()
+
+
+def _principal(tenant: str, persona: str, user: str | None, clients: Iterable[str]) -> Principal:
+    """Who asks; one client may be named without a list around it."""
+    own = {clients} if isinstance(clients, str) else clients
+    return Principal(tenant, persona, user, frozenset(own))
 
 
 def _text(path: Path | str | None) -> str | None:

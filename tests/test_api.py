@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import memory_assets
-from memory_assets.errors import AccessDenied, UnknownMemoryError, UnknownTenantError
+from memory_assets.errors import (
+    AccessDenied,
+    UnknownGeneration,
+    UnknownMemoryError,
+    UnknownTenantError,
+    UsageError,
+)
 from tests.building import close, row
 from tests.nights import EMBEDDING, World
 
@@ -52,6 +59,23 @@ def test_a_persona_sees_its_own(world: World) -> None:
         memory_assets.search("ablation", tenant="clinic", persona="CLIENT", **places(world))
     with pytest.raises(UnknownTenantError):
         memory_assets.search("ablation", tenant="", **places(world))
+
+
+def test_one_client_may_be_named_without_a_list(world: World) -> None:
+    """A text is one client, not a set of letters that belong to nobody."""
+    found = memory_assets.search(
+        "ablation", tenant="clinic", persona="ADVISOR", clients="c1", **places(world)
+    )
+    assert {h.memory_id for h in found.hits} == {"mem-0001", "mem-0002"}
+
+
+def test_what_is_no_tier_or_no_moment_is_refused(world: World) -> None:
+    """A misspelt tier finds nothing in silence otherwise, and a time without zone is any hour."""
+    where = places(world) | {"tenant": "clinic"}
+    with pytest.raises(UsageError, match="'CORE' is no tier"):
+        memory_assets.search("ablation", tier="CORE", **where)
+    with pytest.raises(UnknownGeneration, match="no zone"):
+        memory_assets.search("ablation", as_of=datetime(2026, 3, 1), **where)  # noqa: DTZ001
 
 
 def test_a_memory_is_proposed_applied_and_judged(world: World) -> None:

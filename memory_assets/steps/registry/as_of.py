@@ -40,11 +40,16 @@ def generation_at(store: GenerationStore, as_of: int | datetime | None) -> Gener
 
     Raises:
         UnknownGeneration: it was not published yet, was collected since, or was destroyed by a
-            removal; the message says which, and what is kept.
+            removal, or the time has no zone; the message says which, and what is kept.
     """
     current, _ = store.current()
     if as_of is None:
         return current
+    if isinstance(as_of, datetime) and as_of.tzinfo is None:
+        raise UnknownGeneration(
+            f"The time {as_of} has no zone, so it is no moment.",
+            remedy="add one, such as tzinfo=datetime.UTC.",
+        )
     kept = store.kept(current)
     if isinstance(as_of, int):
         if as_of == current.number:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import Any, Final, get_args
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from memory_assets.domain.intents import Tier
 from memory_assets.domain.ports import Embedder
 from memory_assets.domain.ranking import Calibration, Ranking
 from memory_assets.domain.said import LONGEST_QUERY, checked
@@ -39,6 +40,8 @@ from memory_assets.steps.search.types import (
     SearchResult,
 )
 from memory_assets.storage.generations import Generation, GenerationStore, PinnedSpace
+
+TIERS: Final[tuple[str, ...]] = get_args(Tier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class Searcher:
             UnknownTenantError, AccessDenied: see ``domain.visibility``.
             UnknownSessionError: the named session does not exist.
             SpaceMismatch: the configured model is not the one that the index was built with.
-            UsageError: the query is blank or very long, or k is out of range.
+            UsageError: the query is blank or very long, the tier is none, or k is out of range.
         """
         self._check(request)
         try:
@@ -117,6 +120,8 @@ class Searcher:
         if len(query) <= LONGEST_QUERY:  # A lone surrogate is no reason to find nothing.
             query = query.encode("utf-8", "ignore").decode()
         checked("query", query, longest=LONGEST_QUERY, remedy="say what to look for.")
+        if request.tier is not None and request.tier not in TIERS:
+            raise UsageError(f"{request.tier!r} is no tier.", remedy=f"use {', '.join(TIERS)}.")
         if not 1 <= request.k <= MAX_K:
             raise UsageError(f"k = {request.k} is out of range.", remedy=f"use 1 to {MAX_K}.")
 
