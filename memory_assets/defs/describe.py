@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -14,6 +14,12 @@ Sources = Mapping[str, TableSpec]
 Renamed = Mapping[str, tuple[str, ...]]
 """Columns that are not fed by the upstream column of their own name; none for what is new here."""
 _LINEAGE = "dagster/column_lineage"
+
+
+def some_of(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def schema_of(spec: TableSpec) -> dg.TableSchema:

@@ -55,8 +55,11 @@ def extracted_facts(
                 check_name="answers_are_sound",
                 passed=not (result.refused_answers or result.pending),
                 severity=dg.AssetCheckSeverity.WARN,
-                description=f"{result.refused_answers} answer(s) refused, {result.pending} without "
-                "an answer yet",
+                description="every answer counts"
+                if not (result.refused_answers or result.pending)
+                else f"{result.refused_answers} answers refused, {result.pending} events without "
+                "one: `memory-assets facts refused` shows each with its reason; the next night "
+                "asks again for what is missing.",
                 metadata={"refused": result.refused_answers, "pending": result.pending},
             )
         ],
@@ -80,6 +83,12 @@ def personal_data(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
         passed=found.memories == 0,
         severity=dg.AssetCheckSeverity.WARN,
-        description=f"{found.memories} of {found.checked} memories hold personal data",
+        description=f"{found.memories} of {found.checked} memories hold personal data"
+        + (
+            "; look at the ids in `examples` with `memory-assets registry show`, and remove what "
+            "may not stay with `memory-assets erase`."
+            if found.memories
+            else ""
+        ),
         metadata=found.to_dict(),
     )

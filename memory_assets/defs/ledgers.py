@@ -1,5 +1,7 @@
 """Assets of the first group: ledgers, their events, and the decisions in force."""
 
+from collections import Counter
+
 import dagster as dg
 from pydantic import Field
 
@@ -81,7 +83,9 @@ def ledger_events(
         result.events,
         warn_from=opened.settings.number("quarantine_warn_ratio"),
     )
-    blocked = [f"{t}/{s}: {status}" for t, s, status, _ in result.problems]
+    blocked = [f"{tenant}/{session}" for tenant, session, _, _ in result.problems]
+    kinds = Counter(status for _, _, status, _ in result.problems)
+    by_kind = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
     for tenant, sessions in result.unknown_tenants.items():
         context.log.warning("tenant %s has no entry in tenants.toml: %d sessions", tenant, sessions)
     return dg.MaterializeResult(
@@ -117,9 +121,9 @@ def ledger_events(
                 severity=dg.AssetCheckSeverity.WARN,
                 description=""
                 if not blocked
-                else "nothing new is published from these sessions; `memory-assets doctor` says "
-                "for each what to restore or repair.",
-                metadata={"blocked": len(blocked), "sessions": blocked[:50]},
+                else f"{len(blocked)} sessions are blocked ({by_kind}): nothing new is published "
+                "from them; `memory-assets doctor` says for each what to restore or repair.",
+                metadata={"blocked": len(blocked), "sessions": blocked[:50], **kinds},
             ),
         ],
     )

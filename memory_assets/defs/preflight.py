@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 import dagster as dg
 
+from memory_assets.defs.describe import some_of
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.ledgers import GROUP, OWNERS, session_ledgers
 from memory_assets.defs.logs import finished
@@ -51,6 +52,7 @@ def tenant_preflight(
             "tenant %s is stopped by check %d (%s): %s %s",
             *(tenant, outcome.number, outcome.name, outcome.message, outcome.remedy),
         )
+    stopped = [f"{tenant} (by {outcome.name})" for tenant, outcome in result.stopped.items()]
     return dg.MaterializeResult(
         metadata=result.to_metadata(),
         check_results=[
@@ -58,7 +60,10 @@ def tenant_preflight(
                 check_name="every_tenant_may_go_on",
                 passed=result.ok,
                 severity=dg.AssetCheckSeverity.WARN,
-                description=f"{len(result.stopped)} of {len(result.tenants)} tenants are stopped",
+                description=f"{len(stopped)} of {len(result.tenants)} tenants are stopped: "
+                f"{some_of(stopped)}; `memory-assets doctor --preflight` says what to mend."
+                if stopped
+                else f"{len(result.tenants)} tenants may go on",
                 metadata=result.to_metadata(),
             )
         ],

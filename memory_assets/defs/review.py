@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import dagster as dg
 
 from memory_assets.defs.charts import night_by_night
 from memory_assets.defs.columns import DECISIONS_TO_CANDIDATES
-from memory_assets.defs.describe import table_metadata
+from memory_assets.defs.describe import some_of, table_metadata
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.ledgers import OWNERS, effective_decisions
 from memory_assets.defs.nightly import JOB_NAME, nightly_consolidation, runs_under_way
@@ -77,20 +78,31 @@ def review_queue(
                 check_name="backlog_is_looked_at",
                 passed=age <= limit,
                 severity=dg.AssetCheckSeverity.WARN,
-                description=f"the oldest of {waits} items has waited {age:.0f} days"
-                if waits
-                else "nothing waits",
+                description=_backlog_words(waits, age, backlog.by_tenant, late=age > limit),
                 metadata={"oldest_days": age, "waiting": waits, **backlog.by_tenant},
             ),
             dg.AssetCheckResult(
                 check_name="review_lines_count",
                 passed=result.refused == 0,
                 severity=dg.AssetCheckSeverity.WARN,
-                description=f"{result.refused} line(s) of the review file are not applied",
+                description=f"{result.refused} lines of the review file are not applied: "
+                "`memory-assets review refused` names each with its reason."
+                if result.refused
+                else "every line of the review file counts",
                 metadata={"refused_lines": result.refused},
             ),
         ],
     )
+
+
+def _backlog_words(waits: int, age: float, by_tenant: Mapping[str, int], *, late: bool) -> str:
+    if not waits:
+        return "nothing waits"
+    said = f"the oldest of {waits} items has waited {age:.0f} days"
+    if not late:
+        return said
+    tenants = [f"{tenant} {n}" for tenant, n in sorted(by_tenant.items()) if n]
+    return f"{said} ({some_of(tenants)}): `memory-assets review list --tenant TENANT` shows them."
 
 
 def review_sensor(settings: "Settings") -> dg.SensorDefinition:

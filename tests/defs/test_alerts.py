@@ -104,9 +104,37 @@ def test_checks_that_did_not_pass_are_told_with_their_sessions(
     (alert,) = webhook.posted
     assert alert["kind"] == "check-failed"
     blocked = next(r for r in alert["reasons"] if r["name"] == "ledger_events.no_blocked_sessions")
-    assert [s.split(":")[0] for s in blocked["sessions"]] == ["banca/2026-01-15-fees"]
+    assert blocked["sessions"] == ["banca/2026-01-15-fees"]
+    assert "1 append-only-violation" in blocked["what"]
     assert blocked["severity"] == "warn"
     assert "doctor" in blocked["what"]
+
+
+def test_every_check_that_did_not_pass_names_a_command(
+    place: Path, instance: dg.DagsterInstance, webhook: Webhook
+) -> None:
+    """Whoever is called by an alert knows what to type, and which tenant is meant."""
+    (place / "ledgers" / "stranger").mkdir()
+    (place / "ledgers" / "stranger" / "s1.jsonl").write_bytes(b"{}\n")
+    with (place / "ledgers" / "banca" / "2026-01-15-fees.jsonl").open("ab") as ledger:
+        ledger.write(b"{oops}\n" * 9)
+    review = Workspace.load().home.review_decisions
+    review.parent.mkdir(parents=True, exist_ok=True)
+    review.write_bytes(b"{oops}\n")
+    result = _night(instance)
+    assert result.success
+    failed_checks(_context(instance, result))
+    (alert,) = webhook.posted
+    said = {reason["name"]: reason["what"] for reason in alert["reasons"]}
+    assert {
+        "tenant_preflight.every_tenant_may_go_on",
+        "ledger_events.quarantine_ratio",
+        "review_queue.backlog_is_looked_at",
+        "review_queue.review_lines_count",
+    } <= said.keys()
+    assert "stranger (by tenant)" in said["tenant_preflight.every_tenant_may_go_on"]
+    assert "clinica 24" in said["review_queue.backlog_is_looked_at"]
+    assert all("`memory-assets " in words for words in said.values()), said
 
 
 def test_a_quiet_night_tells_nobody(
