@@ -23,7 +23,7 @@ DUPLICATE_PAIRS: Final = TableSpec(
         Column("relation", pl.String, "equal, alike, contains, contained, unsure or different."),
         Column("guards", TEXTS, "Guards whose tokens differ; up to the first that sets apart."),
         Column("blocking", TEXTS, "Those of them that set the pair apart."),
-        Column("cosine", pl.Float64, "Raw cosine of the definitions; null without vectors.", True),
+        Column("cosine", pl.Float64, "Raw cosine of the definitions; 0 without vectors.", True),
         Column("found_by", pl.String, "vector or subject."),
     ),
 )
