@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -53,11 +53,12 @@ def figures(workspace: Workspace, *, now: datetime) -> Iterator[Gauge]:
     yield Gauge.plain(
         "night_timestamp_seconds", "When the last night ended, Unix time.", int(now.timestamp())
     )
-    yield from _sessions(workspace.derived.read(ingest.GROUP, SESSIONS))
+    sessions = workspace.derived.read(ingest.GROUP, SESSIONS)
+    tenants = sessions["tenant_id"].unique().to_list()
+    yield from _sessions(sessions)
     waiting = workspace.derived.read(candidates.GROUP, CANDIDATES)
-    yield Gauge.by(
-        "tenant", "candidates", "Candidates that wait for a reviewer.", _per_tenant(waiting)
-    )
+    meaning = "Candidates that wait for a reviewer."
+    yield Gauge.by("tenant", "candidates", meaning, _per_tenant(waiting, tenants))
     generation = workspace.generations.current()[0]
     yield Gauge.plain("generation", "Number of the published generation.", generation.number)
     if generation.number:
@@ -65,7 +66,7 @@ def figures(workspace: Workspace, *, now: datetime) -> Iterator[Gauge]:
         meaning = "When the published generation was published, Unix time."
         yield Gauge.plain("published_timestamp_seconds", meaning, published)
     memories = workspace.registry().memories
-    yield Gauge.by("tenant", "memories", "Published memories.", _per_tenant(memories))
+    yield Gauge.by("tenant", "memories", "Published memories.", _per_tenant(memories, tenants))
     serving = generation.serving
     yield Gauge.plain("index_rows", "Memories in the search index.", serving.rows if serving else 0)
     yield Gauge.plain(
@@ -91,5 +92,7 @@ def _sessions(sessions: pl.DataFrame) -> Iterator[Gauge]:
     yield Gauge.plain("quarantined_lines", "Refused lines that wait for a repair.", refused)
 
 
-def _per_tenant(rows: pl.DataFrame) -> dict[str, float]:
-    return dict(rows["tenant_id"].value_counts(name="n").iter_rows())
+def _per_tenant(rows: pl.DataFrame, tenants: Iterable[str] = ()) -> dict[str, float]:
+    """Rows per tenant; a series that vanished at zero could not be told from one that is broken."""
+    found: dict[str, float] = dict.fromkeys(tenants, 0)
+    return found | dict(rows["tenant_id"].value_counts(name="n").iter_rows())

@@ -18,7 +18,7 @@ def _figures(text: str) -> dict[str, float]:
 
 
 def test_the_figures_are_those_of_the_tables(tmp_path: Path) -> None:
-    """Sessions, refused lines, backlog, memories and generation, each as it stands."""
+    """Sessions, refused lines, backlog, memories and generation, each as it stands, or zero."""
     world = World(tmp_path)
     world.tenants('[tenants.bank]\nreview = "automatic"\n[tenants.clinic]\n')
     world.session("bank", "s1", row(1), row(2), close(3))
@@ -32,6 +32,8 @@ def test_the_figures_are_those_of_the_tables(tmp_path: Path) -> None:
         "generation": 1,
         "index_rows": 2,
         'memories{tenant="bank"}': 2,
+        'memories{tenant="clinic"}': 0,
+        'candidates{tenant="bank"}': 0,
         'candidates{tenant="clinic"}': 1,
         'sessions{tenant="clinic"}': 2,
         "open_sessions": 1,
