@@ -39,7 +39,7 @@ from memory_assets.storage.parts import DerivedTables, Head, Part
 
 GROUP: Final = "duplicate_pairs"
 _REPORT_EVERY: Final = 1_000
-_NEWEST: Final = ("promoted_generation", "memory_id", "content_sha256")
+_WITNESS: Final = ("promoted_generation", "memory_id", "decided_at")
 CHUNK_ROWS: Final = 500_000
 """Rows that are held before they become a part on disk."""
 
@@ -183,10 +183,7 @@ class PairSearch:
         if (entry["space_id"], entry["floor"], entry.get("judged_by")) != wanted or not newest:
             return None
         # Generation numbers come again after a restore: the memory itself has to be there.
-        there = pl.col("tenant_id") == tenant_id
-        for name, value in zip(_NEWEST, newest, strict=True):
-            there &= pl.col(name) == value
-        return int(newest[0]) if registry.memories.filter(there).height else None
+        return int(newest[0]) if newest in _witnesses(registry, tenant_id, newest[1]) else None
 
     def _one_group(
         self, group: ScopeGroup, floor: float, full: bool, made: list[Part]
@@ -235,9 +232,17 @@ class PairSearch:
 
 
 def _newest(registry: RegistryView, tenant_id: str) -> list[Any] | None:
-    """The memory that was promoted last: its generation, id and content."""
-    own = registry.memories.filter(pl.col("tenant_id") == tenant_id).select(_NEWEST)
-    return list(max(own.iter_rows())) if own.height else None
+    """The memory that was promoted last: its generation, id and time, no content."""
+    return max(_witnesses(registry, tenant_id), default=None)
+
+
+def _witnesses(
+    registry: RegistryView, tenant_id: str, memory_id: str | None = None
+) -> list[list[Any]]:
+    own = registry.memories.filter(pl.col("tenant_id") == tenant_id).select(_WITNESS)
+    if memory_id is not None:
+        own = own.filter(pl.col("memory_id") == memory_id)
+    return [[number, name, at.isoformat()] for number, name, at in own.iter_rows()]
 
 
 def _judged(group: ScopeGroup, i: int, j: int) -> tuple[object, ...]:

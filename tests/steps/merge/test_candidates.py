@@ -202,6 +202,15 @@ def test_a_registry_from_a_backup_is_compared_anew(world: MergeWorld, tmp_path: 
     assert rows(merge) == by_night
 
 
+def test_what_is_kept_of_a_tenant_holds_nothing_of_its_content(world: MergeWorld) -> None:
+    """An erased memory leaves not even its hash in the file that says what was compared."""
+    merge = world.merge()
+    merge.search([TENANT], full=False)
+    kept = (world.home / "merge" / f"{GROUP}.json").read_text()
+    assert compared_tenants(merge.derived)[TENANT]["newest"][1] in kept
+    assert not any(content in kept for content in world.hashes().values())
+
+
 def test_progress_is_told(world: MergeWorld) -> None:
     """A long search shows how far it is."""
     seen: list[tuple[str, int, int]] = []
