@@ -23,6 +23,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 FOLD_VERSION = 1
@@ -45,6 +46,10 @@ _WORD = re.compile(
     r"|\w+(?:[-./:@&']\w+)*"
 )
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_DECIMAL = re.compile(r"\d+[.,]\d+")
+_OTHER_MARK = str.maketrans(".,", ",.")
+_NAME = re.compile(r"[a-z]{2,6}")
+_CODE = re.compile(r"([a-z]{2,6})(\d{3,}|\d+(?:[.,]\d+)+)")
 _HYPHENATED = re.compile(r"\w+(?:-\w+)+")
 # The loosest joints come first, so that ``schema.cod_paz`` also gives ``cod_paz``.
 _JOINTS = (
@@ -92,6 +97,29 @@ def fold_query(text: str, language: Language | None = None) -> str:
     terms = list(dict.fromkeys(_terms(text, language)))
     telling = [term for term in terms if term not in _FUNCTION_WORDS]
     return " ".join(telling or terms)
+
+
+def fold_question(text: str) -> str:
+    """The terms of :func:`fold_query`, and other spellings of what people type by hand.
+
+    A code is found with and without its blank (``ICD37.34``, ``DRG 123``), a number with the other
+    decimal mark (``37,34``). Rows keep their own spelling, so a term more never hides another.
+    """
+    words = [_lower(match.group()) for match in _WORD.finditer(_flatten(text))]
+    terms = [fold_query(text), *_other_spellings(words)]
+    return " ".join(dict.fromkeys(" ".join(terms).split()))
+
+
+def _other_spellings(words: list[str]) -> Iterator[str]:
+    for word in words:
+        if _DECIMAL.fullmatch(word):
+            yield word.translate(_OTHER_MARK)
+        code = _CODE.fullmatch(word)
+        if code:
+            yield from code.groups()
+    for name, number in pairwise(words):
+        if _NAME.fullmatch(name) and name not in _FUNCTION_WORDS and _NUMBER.fullmatch(number):
+            yield name + number
 
 
 def plain(text: str) -> str:

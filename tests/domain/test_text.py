@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_assets.domain.text import MAX_TERM, Language, fold, fold_query, plain
+from memory_assets.domain.text import MAX_TERM, Language, fold, fold_query, fold_question, plain
 
 WORDS = st.text(
     alphabet=st.sampled_from("abcdezàèéìòùçñÀÈÉßıİ019_-.'’/@#+ \t\u0301\u200dΩﬁ²"), max_size=40
@@ -124,6 +124,40 @@ def test_query_drops_function_words_unless_nothing_else_is_left() -> None:
 def test_query_names_each_term_once() -> None:
     """A repeated word does not count double."""
     assert fold_query("drg DRG drg") == "drg"
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("ICD37.34", "ICD 37.34"),
+        ("ICD 37.34", "ICD37.34"),
+        ("DRG 123", "DRG123"),
+        ("DRG123", "DRG 123"),
+        ("drg 123", "DRG-123"),
+        ("37,34", "ICD 37.34"),
+        ("2.5%", "almeno 2,5 mg"),
+    ],
+)
+def test_a_question_finds_codes_and_numbers_in_their_other_spelling(
+    typed: str, written: str
+) -> None:
+    """With or without a blank, with a comma or a point: the code itself is found by what it is."""
+    numbers = {t for t in fold(written).split() if any(c.isdigit() for c in t)}
+    assert numbers & set(fold_question(typed).split())
+
+
+@pytest.mark.parametrize("typed", ["COVID19", "v2.1", "B01AA03", "1.234,56", "di 2024"])
+def test_other_spellings_are_for_codes_and_numbers_alone(typed: str) -> None:
+    """Nothing is taken apart that is one name, and no article joins a number."""
+    assert fold_question(typed) == fold_query(typed)
+
+
+@given(ANYTHING)
+def test_a_question_holds_all_terms_of_its_text_once(text: str) -> None:
+    """Other spellings are added, nothing is taken away, and no term counts double."""
+    terms = fold_question(text).split()
+    assert set(fold_query(text).split()) <= set(terms)
+    assert len(terms) == len(set(terms))
 
 
 def test_hostile_characters_leave_terms_only() -> None:

@@ -14,7 +14,7 @@ import polars as pl
 from memory_assets.domain.ports import Embedder, VectorCache
 from memory_assets.domain.ranking import Floats, Ranking
 from memory_assets.domain.retrieval import Quality, quality
-from memory_assets.domain.text import fold_query
+from memory_assets.domain.text import fold_question
 from memory_assets.domain.visibility import Principal, rule_for
 from memory_assets.embedding.through_cache import embed_through_cache
 from memory_assets.steps.search.evaluation_cases import Case
@@ -126,7 +126,7 @@ def _ranks(
     options = searcher.options
     ranking = Ranking(options.weights, options.recency_days, searcher.calibration(served, pinned))
     scores = TenantScores(rows, allowed, ranking, now.timestamp())
-    folded = fold_query(case.query)
+    folded = fold_question(case.query)
     index = served.index(pinned)
     score_tenant(scores, Question(folded, vector), index, visible(rule), 10, options.legs)
     keys = pl.Series([f"{case.tenant_id}/{m}" for m in sorted(case.needed)])

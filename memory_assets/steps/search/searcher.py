@@ -20,7 +20,7 @@ from memory_assets.domain.ranking import Calibration, Ranking
 from memory_assets.domain.said import LONGEST_QUERY, checked
 from memory_assets.domain.searchable import SEARCHABLE_TYPES, search_refusal
 from memory_assets.domain.spaces import EmbeddingSpace
-from memory_assets.domain.text import fold_query
+from memory_assets.domain.text import fold_question
 from memory_assets.domain.visibility import Condition, Principal, Rule, rule_for
 from memory_assets.embedding.chain import ProviderChain
 from memory_assets.errors import IndexMismatch, UnknownTenantError, UsageError
@@ -252,7 +252,7 @@ class Searcher:
         dropped = _drop_excluded(rows, allowed, excluded)
         scores = TenantScores(rows, allowed, asked.ranking, request.now.timestamp())
         index = served.index(asked.pinned)
-        question = Question(fold_query(request.query), asked.vector)
+        question = Question(fold_question(request.query), asked.vector)
         where = visible(rule)
         exact = score_tenant(scores, question, index, where, request.k, self.options.legs)
         hits: list[Hit] = []
