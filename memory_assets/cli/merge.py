@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -68,10 +68,11 @@ def _plan(group: typer.Typer) -> None:
         data = {
             "tenant_id": tenant_id,
             **found.to_metadata(),
+            "unreadable_verdicts": list(merge.unreadable()),
             "calibration": found.calibrations[0].to_dict(),
             "proposals": views,
         }
-        return View(data, lambda out: _planned(out, found, views))
+        return View(data, lambda out: _planned(out, found, views, data["unreadable_verdicts"]))
 
 
 def _apply(group: typer.Typer) -> None:
@@ -216,7 +217,9 @@ def _merge(run: Run, tenant: str | None, told: Any = None) -> tuple[SemanticMerg
     return SemanticMerge(run.workspace, told=told), tenant_id
 
 
-def _planned(out: Console, found: MergePlan, views: list[dict[str, Any]]) -> None:
+def _planned(
+    out: Console, found: MergePlan, views: list[dict[str, Any]], unreadable: Sequence[int]
+) -> None:
     pairs, result = found.pairs, found.results[0]
     how = "by cells" if pairs.approximate else "exactly"
     out.print(
@@ -229,6 +232,12 @@ def _planned(out: Console, found: MergePlan, views: list[dict[str, Any]]) -> Non
         f"{result.count('same', 'review')} groups, {result.count('contains')} containments, "
         f"{result.count('conflicts')} conflicts."
     )
+    if unreadable:
+        lines = ", ".join(map(str, unreadable))
+        out.print(
+            f"Lines {lines} of review/pairs.jsonl cannot be read, and may hide that two memories "
+            "differ: nothing merges by itself until they are mended or removed."
+        )
     for view in views:
         out.print(f"\n{view['proposal_id']}  {view['kind']}, {view['route']}", style="bold")
         for member in view["members"]:

@@ -191,8 +191,8 @@ class DerivedTables:
         self.root = root
         self.parts = PartStore(
             root,
-            remedy="derived tables hold nothing of their own: delete the derived folder and run "
-            "the night again.",
+            remedy=f"these tables hold nothing of their own: delete the folder {root} and run the "
+            "night again.",
         )
 
     def head(self, group: str) -> Head:
@@ -283,6 +283,6 @@ class DerivedTables:
         return CorruptStore(
             f"A head of derived tables cannot be read: {error}.",
             where=str(self._path(group)),
-            remedy="delete the derived folder and run the night again: it is rebuilt from the "
-            "ledgers.",
+            remedy=f"these tables hold nothing of their own: delete the folder {self.root} and run "
+            "the night again.",
         )

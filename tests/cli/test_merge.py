@@ -74,6 +74,16 @@ def test_apply_without_evidence_does_nothing(world: MergeWorld) -> None:
     assert "Nothing to do" in call(world, "apply", "--tenant", TENANT).stdout
 
 
+def test_a_verdict_that_cannot_be_read_is_named(world: MergeWorld) -> None:
+    """A plan says which lines of the reviewed pairs are none, in both forms."""
+    log = world.home / "review" / "pairs.jsonl"
+    log.parent.mkdir(exist_ok=True)
+    log.write_text("no verdict\n")
+    assert data(world, "plan", "--tenant", TENANT)["unreadable_verdicts"] == [1]
+    shown = " ".join(call(world, "plan", "--tenant", TENANT).stdout.split())
+    assert "Lines 1 of review/pairs.jsonl cannot be read" in shown
+
+
 def test_decline_is_a_verdict(world: MergeWorld) -> None:
     """A declined proposal is remembered."""
     (proposal,) = data(world, "plan", "--tenant", TENANT)["proposals"]

@@ -183,7 +183,7 @@ def test_a_crash_before_the_commit_leaves_the_old_state(tmp_path: Path) -> None:
 def test_an_unreadable_head_is_a_named_error(tmp_path: Path, data: bytes) -> None:
     """The remedy says that derived tables may be deleted."""
     (tmp_path / "g.json").write_bytes(data)
-    with pytest.raises(CorruptStore, match="delete the derived folder"):
+    with pytest.raises(CorruptStore, match=f"delete the folder {tmp_path}"):
         DerivedTables(tmp_path).read(GROUP, DECIDED)
 
 

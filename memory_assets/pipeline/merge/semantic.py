@@ -28,7 +28,7 @@ from memory_assets.domain.merge import (
 from memory_assets.domain.merge_review import PairReview, PairVerdict, PairVerdicts
 from memory_assets.domain.spaces import DEFINITION_RECIPE
 from memory_assets.embedding.through_cache import embed_through_cache
-from memory_assets.errors import UnknownMemoryError, UsageError
+from memory_assets.errors import CorruptStore, UnknownMemoryError, UsageError
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.steps.merge.calibrate import (
     TenantCalibration,
@@ -53,7 +53,7 @@ from memory_assets.steps.merge.types import MergeChange, MergePlan, Told, intent
 from memory_assets.steps.registry.view import RegistryView
 from memory_assets.storage.intents import append_intents, read_intents
 from memory_assets.storage.locks import exclusive
-from memory_assets.storage.pair_log import append_pair_reviews, read_pair_log
+from memory_assets.storage.pair_log import append_pair_reviews, pair_log_path, read_pair_log
 
 RULE: Final = f"rule merge {RULE_VERSION}"
 
@@ -82,6 +82,10 @@ class SemanticMerge:
     def verdicts(self) -> PairVerdicts:
         """What people said about pairs."""
         return PairVerdicts(read_pair_log(self.home).reviews)
+
+    def unreadable(self) -> tuple[int, ...]:
+        """Lines of the reviewed pairs that cannot be read; each may hide that two differ."""
+        return read_pair_log(self.home).refused
 
     def search(self, tenants: Sequence[str], *, full: bool) -> PairsResult:
         """The pairs table, brought up to date.
@@ -155,7 +159,11 @@ class SemanticMerge:
         return policy_of(read_calibrations(self.derived), tenant_id, self.space_id, floor)
 
     def apply(self, tenants: Sequence[str], *, now: datetime) -> tuple[MergeChange, ...]:
-        """Asks publication for every merge that is earned; asking again changes nothing."""
+        """Asks publication for every merge that is earned; asking again changes nothing.
+
+        Raises:
+            CorruptStore: a reviewed pair cannot be read, which may hide that two memories differ.
+        """
         return tuple(self._apply(tenant, now) for tenant in tenants)
 
     def accept(
@@ -286,6 +294,13 @@ class SemanticMerge:
 
     def _apply(self, tenant_id: str, now: datetime) -> MergeChange:
         earned = self.proposals(tenant_id).filter(pl.col("route") == "auto")
+        if earned.height and (lines := self.unreadable()):
+            raise CorruptStore(
+                f"Lines of the reviewed pairs cannot be read: {', '.join(map(str, lines))}.",
+                where=str(pair_log_path(self.home)),
+                remedy="mend or remove them; each may hide that two memories differ, so nothing "
+                "merges by itself until then.",
+            )
         verdicts = self.verdicts()
         made: list[Supersession] = []
         for row in earned.iter_rows(named=True):

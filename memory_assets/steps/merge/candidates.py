@@ -182,6 +182,8 @@ class PairSearch:
         newest = entry.get("newest")
         if (entry["space_id"], entry["floor"], entry.get("judged_by")) != wanted or not newest:
             return None
+        if "settled" not in entry:
+            return None
         # Generation numbers come again after a restore: the memory itself has to be there.
         return int(newest[0]) if newest in _witnesses(registry, tenant_id, newest[1]) else None
 

@@ -11,10 +11,10 @@ import pytest
 
 from memory_assets.domain.guards import RULE_VERSION
 from memory_assets.domain.visibility import Principal
-from memory_assets.errors import UnknownMemoryError, UsageError
+from memory_assets.errors import CorruptStore, UnknownMemoryError, UsageError
 from memory_assets.steps.merge.calibrate import read_calibrations
 from memory_assets.steps.search.types import SearchRequest
-from memory_assets.storage.pair_log import read_pair_log
+from memory_assets.storage.pair_log import pair_log_path, read_pair_log
 from tests.merging import NOW, TENANT, MergeWorld
 
 PARAPHRASES = [
@@ -257,7 +257,10 @@ def test_a_merge_row_says_what_it_rests_on(world: MergeWorld) -> None:
 
 
 def test_automation_must_be_earned(world: MergeWorld) -> None:
-    """Sixty reviewed pairs without an error: the next such pair merges by itself, once."""
+    """Sixty reviewed pairs without an error: the next such pair merges by itself, once.
+
+    A line of the reviewed pairs that cannot be read may say that the two differ: then it does not.
+    """
     frames = [
         (f"Concept{i} is a stay with flag_{i} = TRUE.", f"Concept{i}: stay with flag_{i} = TRUE")
         for i in range(61)
@@ -275,6 +278,12 @@ def test_automation_must_be_earned(world: MergeWorld) -> None:
     merge = world.merge()
     (result,) = merge.plan([TENANT], full=False).results
     assert [p.route for p in result.proposals if p.kind == "same"] == ["auto"]
+    log = pair_log_path(merge.home)
+    sound = log.read_bytes()
+    log.write_bytes(b'{"torn\n' + sound)
+    with pytest.raises(CorruptStore, match="reviewed pairs cannot be read: 1"):
+        merge.apply([TENANT], now=NOW)
+    log.write_bytes(sound)
     (change,) = merge.apply([TENANT], now=NOW)
     assert {s.memory_id for s in change.supersessions} < {a, b}
     assert change.supersessions[0].decided_by == f"rule merge {RULE_VERSION}"
