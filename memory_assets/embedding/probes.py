@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 PROBE_TEXT = "Ablation = procedure with ablazione_transcatetere = TRUE, counted by patient."
+PROBES = "probes"
+"""The folder in a home's cache."""
 SAME_WEIGHTS = 0.995
 """Least cosine of two answers of the same weights; other weights are far below it."""
 CHECK_EVERY_SECONDS = 86_400.0
@@ -51,23 +53,24 @@ def fresh_probe(vector: npt.NDArray[np.float32], base_url: str, now: float) -> P
 
 
 class ProbeBook:
-    """Probes by model, one small JSON file each in ``folder``."""
+    """Probes by model, one small JSON file each in ``folder``.
 
-    def __init__(self, folder: Path) -> None:
+    Where ``folder`` has none (it is part of a cache), the one in ``kept`` counts: an answer that
+    is asked for anew is a little unlike the first, and would give the same weights another name.
+    """
+
+    def __init__(self, folder: Path, kept: Path | None = None) -> None:
         self.folder = folder
+        self.kept = kept
 
     def load(self, model: str) -> Probe | None:
         """The probe of ``model`` (any text that names it whole), or None."""
-        try:
-            kept: dict[str, Any] = json.loads(self._path(model).read_text(encoding="utf-8"))
-            return Probe(
-                fingerprint=str(kept["fingerprint"]),
-                vector=np.asarray(kept["vector"], np.float32),
-                base_url=str(kept["base_url"]),
-                checked_at=float(kept["checked_at"]),
-            )
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+        found = _read(self._path(model))
+        if found is None and self.kept is not None:
+            known = _read(self.kept / self._path(model).name)
+            # Nobody knows what happened since: it is compared before the first vector is taken.
+            found = replace(known, checked_at=0.0) if known is not None else None
+        return found
 
     def save(self, model: str, probe: Probe) -> None:
         """Remember ``probe``, whole or not at all."""
@@ -86,3 +89,27 @@ class ProbeBook:
 
     def _path(self, model: str) -> Path:
         return self.folder / f"{hashlib.sha256(model.encode()).hexdigest()[:24]}.json"
+
+
+def keep_probes(folder: Path, kept: Path) -> None:
+    """Copies to ``kept`` the probes of ``folder`` that are new there, or of other weights."""
+    for path in sorted(folder.glob("*.json")):
+        probe, before = _read(path), _read(kept / path.name)
+        if probe is not None and (before is None or before.fingerprint != probe.fingerprint):
+            kept.mkdir(parents=True, exist_ok=True)
+            work = kept / f".{path.name}-{os.getpid()}"
+            work.write_bytes(path.read_bytes())
+            os.replace(work, kept / path.name)
+
+
+def _read(path: Path) -> Probe | None:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return Probe(
+            fingerprint=str(found["fingerprint"]),
+            vector=np.asarray(found["vector"], np.float32),
+            base_url=str(found["base_url"]),
+            checked_at=float(found["checked_at"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

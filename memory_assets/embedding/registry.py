@@ -24,7 +24,7 @@ from memory_assets.embedding.packaged import (
     packaged_model,
     packaged_models,
 )
-from memory_assets.embedding.probes import ProbeBook
+from memory_assets.embedding.probes import PROBES, ProbeBook
 from memory_assets.errors import SettingsError
 
 
@@ -35,8 +35,9 @@ class EmbedderOptions:
     Local models: ``device`` ("cpu", "cuda"; default: a GPU if there is one), ``batch_size``.
     Local models and the OpenAI form: ``query_prefix`` and ``document_prefix``, put before texts.
     Hosted models: ``base_url``; ``dimension`` and ``dollars_per_million_tokens``, needed for a
-    model that is not known; ``timeout`` in seconds; the run's ``budget``; ``retries``; and
-    ``environment``, where the API key is read.
+    model that is not known; ``timeout`` in seconds; the run's ``budget``; ``retries``;
+    ``kept_probes``, where answers to the probe outlive the cache; and ``environment``, where the
+    API key is read.
     """
 
     device: str | None = None
@@ -49,6 +50,7 @@ class EmbedderOptions:
     timeout: float = 30.0
     budget: Budget | None = None
     retries: Retries | None = None
+    kept_probes: Path | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
 
@@ -201,7 +203,7 @@ def _hosted(
     return make(
         card,
         endpoint,
-        ProbeBook(request.cache_dir / "probes"),
+        ProbeBook(request.cache_dir / PROBES, options.kept_probes),
         budget=options.budget,
         retries=options.retries,
     )

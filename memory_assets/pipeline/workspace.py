@@ -14,6 +14,7 @@ from memory_assets.domain.ports import Embedder, Progress, VectorCache
 from memory_assets.domain.schemas import SESSIONS, TOMBSTONES
 from memory_assets.embedding.cache import VECTORS, SqliteVectorCache
 from memory_assets.embedding.chain import ProviderChain
+from memory_assets.embedding.probes import PROBES, keep_probes
 from memory_assets.settings import Settings, load_settings
 from memory_assets.steps.index.embedding_setup import EmbeddingSetup
 from memory_assets.steps.index.provider_states import note_states
@@ -101,7 +102,7 @@ class Workspace:
     @cached_property
     def embedding(self) -> EmbeddingSetup:
         """The configured providers, their options, and this run's budget."""
-        return EmbeddingSetup.of(self.settings, self.home.cache)
+        return EmbeddingSetup.of(self.settings, self.home.cache, self.home.probes)
 
     @property
     def chain(self) -> ProviderChain:
@@ -312,6 +313,7 @@ class Workspace:
             allocations=allocations,
         ).publish(rebuild_index=rebuild_index)
         record_allocations(self.home, self.registry())
+        keep_probes(self.home.cache / PROBES, self.home.probes)
         note_states(self.home.cache, result.providers, now=now)
         return result
 

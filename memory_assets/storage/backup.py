@@ -33,6 +33,7 @@ _BESIDE: Final = (
     "merge",
     "tiers",
     "preflight",
+    "probes",
 )
 """Logs that only grow, answers that a rebuild would have to pay for again, and small tables; copied
 after the generation, so they hold at least what it was made from."""

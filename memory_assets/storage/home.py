@@ -124,6 +124,11 @@ class Home:
         return self.root / "cache"
 
     @property
+    def probes(self) -> Path:
+        """Hosted models' answers to a fixed text: they name the weights behind a space."""
+        return self.root / "probes"
+
+    @property
     def dagster(self) -> Path:
         """Dagster's own storage (DAGSTER_HOME) of the local commands."""
         return self.root / "dagster"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from memory_assets.errors import ProviderRejected, ProviderUnavailable, SettingsError, SpaceMismatch
 from memory_assets.pipeline.workspace import Workspace
+from memory_assets.storage.backup import back_up, restore
+from memory_assets.storage.generations import GenerationStore
+from memory_assets.storage.home import Home
 from tests.embedding_server import KEY, EmbeddingServer, Reply
 from tests.providers import FIRST, SECOND, Hosted, dies_on_item, down
 
@@ -168,6 +172,35 @@ def test_other_weights_behind_the_same_name_are_noticed(hosted: Hosted, servers:
     with pytest.raises(SpaceMismatch, match="embedding migrate --to openai:first-model"):
         hosted.night()
     assert hosted.spaces() == [("first-model", 5, 0)]
+
+
+def test_a_model_is_known_again_without_the_cache(
+    hosted: Hosted, servers: Servers, tmp_path: Path
+) -> None:
+    """A cache may be deleted, and backups hold none; hosted models answer a little unlike before.
+
+    The same weights keep their index, unpaid for; other ones are noticed as ever.
+    """
+    hosted.memories(5)
+    hosted.night()
+    servers[0].noise = 0.002
+    shutil.rmtree(hosted.home / "cache")
+    assert hosted.search("counted by unit 3").degraded is None
+    back_up(GenerationStore(Home(hosted.home)), tmp_path / "backup", now=hosted.now)
+    shutil.rmtree(hosted.home)
+    restore(tmp_path / "backup", Home(hosted.home))
+    servers[0].bodies.clear()
+    hosted.again()
+    night = hosted.night().publish
+    assert (night.published, night.embedded, night.building) == (False, 0, "")
+    assert not any("unit 3" in text and "measure" in text for text in servers[0].texts)
+    assert hosted.search("counted by unit 3").degraded is None
+    shutil.rmtree(hosted.home / "cache", ignore_errors=True)
+    servers[0].weights = "others"
+    hosted.memories(5, first=50)
+    hosted.again()
+    with pytest.raises(SpaceMismatch, match="embedding migrate --to openai:first-model"):
+        hosted.night()
 
 
 def test_a_first_night_without_its_provider_publishes_nothing_and_loses_nothing(

@@ -71,6 +71,7 @@ def test_a_restored_home_says_the_same_and_goes_on(world: World, tmp_path: Path)
         "access/dt=2026-03-01/7.jsonl",
         "tiers/publications.json",
         "preflight/deviations.jsonl",
+        "probes/abcd.json",
     ],
 )
 def test_what_cannot_be_had_again_is_in_the_backup(name: str, world: World, tmp_path: Path) -> None:

@@ -27,7 +27,15 @@ from memory_assets.storage.home import Home
 from memory_assets.storage.intents import append_intents, read_intents
 
 SHOWN: Final = 50
-_KEPT: Final = ("tenants.toml", "settings.toml", "review", "answers", "receipts", "access")
+_KEPT: Final = (
+    "tenants.toml",
+    "settings.toml",
+    "review",
+    "answers",
+    "receipts",
+    "access",
+    "probes",
+)
 """What people wrote or paid for; everything else is made again."""
 
 

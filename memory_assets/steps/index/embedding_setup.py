@@ -27,12 +27,14 @@ class EmbeddingSetup:
     warm: tuple[str, ...]
     settings: Settings
     cache_dir: Path
+    probes: Path
+    """Where the fingerprints of hosted models outlive the cache."""
     budget: Budget
     """Shared by all providers for as long as this setup lives: one run."""
     _chains: dict[tuple[str, ...], ProviderChain] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, settings: Settings, cache_dir: Path) -> EmbeddingSetup:
+    def of(cls, settings: Settings, cache_dir: Path, probes: Path) -> EmbeddingSetup:
         """The setup that the settings describe.
 
         Raises:
@@ -48,7 +50,8 @@ class EmbeddingSetup:
                 remedy="add it to `embedding`, after the first one, or take it out here.",
             )
         limit = settings.text("embedding_budget_dollars")
-        return cls(specs, warm, settings, cache_dir, Budget(float(limit) if limit else None))
+        budget = Budget(float(limit) if limit else None)
+        return cls(specs, warm, settings, cache_dir, probes, budget)
 
     def after(self, migration: MigrationNote | None) -> tuple[str, ...]:
         """The specs in force: a migration replaces the first one of the settings.
@@ -116,6 +119,7 @@ class EmbeddingSetup:
             document_prefix=texts["document_prefix"],
             timeout=self.settings.number("embedding_timeout_seconds"),
             budget=self.budget,
+            kept_probes=self.probes,
             retries=Retries(
                 replace(RetryPolicy(), attempts=int(self.settings.number("embedding_attempts")))
             ),
