@@ -34,7 +34,9 @@ def test_one_token_apart_never_merges_and_is_named(a: str, b: str, token: str) -
     assert token in {t for v in judgement.blocking for t in v.only_a}
 
 
-@pytest.mark.parametrize("names", [("C", "C++"), ("C++", "C#"), ("età", "ET"), ("Ω-3", "3")])
+@pytest.mark.parametrize(
+    "names", [("C", "C++"), ("C", "C#"), ("C++", "C#"), ("età", "ET"), ("Ω-3", "3")]
+)
 def test_names_that_simplify_alike_stay_apart(names: tuple[str, str]) -> None:
     """Bare names that lose their signs in a simplification are still two names."""
     assert judge(*names).relation == "different"
