@@ -43,19 +43,26 @@ def local_model(
     Raises:
         ModelNotFound: no such folder, and the hub's model is neither here nor to be had.
     """
-    folder = Path(name).expanduser()
-    is_folder = folder.is_dir()
-    if not is_folder:
-        folder = _from_hub(name)
+    own = folder_named(name)
+    folder = own or _from_hub(name)
     known = _Record.of(folder, cache_dir / "fingerprints")
     return LocalModel(
         provider="local",
-        name=folder.resolve().name if is_folder else name,
+        name=folder.resolve().name if own else name,
         dimension=known.dimension,
         weights_sha256=known.sha256,
         prompts=tuple(sorted((prompts or _own_prompts(folder, name)).items())),
         folder=lambda: folder,
     )
+
+
+def folder_named(name: str) -> Path | None:
+    """The folder on this machine that ``name`` means, if there is one."""
+    try:
+        folder = Path(name).expanduser()
+        return folder if folder.is_dir() else None
+    except (OSError, RuntimeError):
+        return None  # longer than a path can be, or the home of a user that there is not
 
 
 def remembered_folders(name: str, cache_dir: Path) -> list[str]:

@@ -259,6 +259,13 @@ def test_a_folder_that_was_copied_in_part_is_named(own_folder: Path, tmp_path: P
         open_embedder(f"local:{copy}", cache_dir=tmp_path)
 
 
+@pytest.mark.parametrize("name", ["/" + "x" * 5_000, "~nobody-of-that-name/model", "a\0b"])
+def test_a_name_that_no_folder_can_have_is_refused(name: str, tmp_path: Path) -> None:
+    """By a named error as any other that is not there."""
+    with pytest.raises(ModelNotFound):
+        open_embedder(f"local:{name}", cache_dir=tmp_path)
+
+
 def test_a_folder_that_is_no_model_is_not_searched(tmp_path: Path) -> None:
     """Weights somewhere below a large folder do not make it a model."""
     below = tmp_path / "home" / "models" / "one"

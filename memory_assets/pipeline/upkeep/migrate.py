@@ -12,7 +12,6 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
 from memory_assets.domain.ports import Progress
@@ -20,6 +19,7 @@ from memory_assets.domain.spaces import SEARCH_RECIPE, EmbeddingSpace, text_sha2
 from memory_assets.domain.visibility import Principal
 from memory_assets.embedding.chain import GuardedEmbedder
 from memory_assets.embedding.hosted import HostedEmbedder
+from memory_assets.embedding.model_folders import folder_named
 from memory_assets.errors import EmbeddingError, SpaceMismatch, UsageError
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.steps.index.rows import IndexRows
@@ -147,9 +147,8 @@ def estimate(workspace: Workspace, spec: str) -> MigrationEstimate:
 def settled(spec: str) -> str:
     """``spec``, a folder by its whole path: a manifest is read from other folders, too."""
     provider, _, model = spec.partition(":")
-    if provider == "local" and model and (folder := Path(model).expanduser()).is_dir():
-        return f"local:{folder.resolve()}"
-    return spec
+    folder = folder_named(model) if provider == "local" and model else None
+    return f"local:{folder.resolve()}" if folder else spec
 
 
 def migrate(
