@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 import dagster as dg
+from dagster._core.errors import DagsterExecutionInterruptedError
 
 from memory_assets.defs import stages
 from memory_assets.errors import MemoryAssetsError, ProviderUnavailable, PublisherBusy
@@ -23,7 +24,12 @@ def as_failures(context: dg.AssetExecutionContext | None = None) -> Iterator[Non
     With a ``context`` the step is tried again when that can help: a provider that is down for a
     moment, a publisher that is at work. Everything else would fail in the same way again. A night
     that a person started from a terminal is told at once instead.
+
+    A step of a run that somebody has told to stop does not begin: the interrupt itself can get lost
+    where Python drops exceptions, in a callback of its garbage collector.
     """
+    if context is not None and _is_told_to_stop(context):
+        raise DagsterExecutionInterruptedError
     try:
         yield
     except MemoryAssetsError as error:
@@ -39,6 +45,11 @@ def as_failures(context: dg.AssetExecutionContext | None = None) -> Iterator[Non
             },
             allow_retries=False,
         ) from error
+
+
+def _is_told_to_stop(context: dg.AssetExecutionContext) -> bool:
+    run = context.instance.get_run_by_id(context.run.run_id)
+    return run is not None and run.status is dg.DagsterRunStatus.CANCELING
 
 
 def _worth_another_try(context: dg.AssetExecutionContext, error: MemoryAssetsError) -> bool:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.errors import DagsterExecutionInterruptedError
 
 from memory_assets.defs import failures
 from memory_assets.defs.assemble import defs
+from memory_assets.defs.failures import as_failures
 from memory_assets.defs.run_nightly import run_nightly
 from memory_assets.errors import PublisherBusy
 from memory_assets.pipeline.workspace import Workspace
@@ -59,6 +61,31 @@ def test_an_error_that_would_come_again_ends_the_step_at_once(
     result = _night(instance)
     assert not result.success
     assert _tries(result, "ledger_events") == 1
+
+
+def test_a_step_of_a_run_that_was_told_to_stop_does_not_begin(
+    instance: dg.DagsterInstance,
+) -> None:
+    """Terminate in the UI holds at the next step, even where the interrupt itself was lost."""
+    begun = []
+
+    @dg.asset
+    def before() -> None:
+        context = dg.AssetExecutionContext.get()
+        with as_failures(context):
+            begun.append("before")
+        context.instance.report_run_canceling(context.run)
+
+    @dg.asset(deps=[before])
+    def behind() -> None:
+        with as_failures(dg.AssetExecutionContext.get()):
+            begun.append("behind")
+
+    with pytest.raises(DagsterExecutionInterruptedError):
+        dg.materialize([before, behind], instance=instance)
+    assert begun == ["before"]
+    (run,) = instance.get_runs()
+    assert run.status is dg.DagsterRunStatus.CANCELED
 
 
 def test_a_person_at_a_terminal_is_told_at_once(place: Path) -> None:
