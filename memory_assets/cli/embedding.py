@@ -85,7 +85,9 @@ def _status(out: Console, found: EmbeddingStatus) -> None:
     last = {f"{s['provider']}:{s['model']}": s for s in found.last_run.get("providers", ())}
     for place, spec in enumerate(found.in_force):
         role = "first" if place == 0 else "warm" if spec in found.warm else "standby"
-        state = last.get(spec)
+        # A model in a folder goes by the folder's name alone.
+        folder = f"local:{spec.rpartition('/')[2]}" if spec.startswith("local:") else ""
+        state = last.get(spec) or last.get(folder)
         said = "-"
         if state:
             said = f"{state['breaker']}, {state['tokens']} tokens, {state['dollars']:.4f} dollars"

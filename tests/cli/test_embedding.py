@@ -9,8 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from memory_assets.cli.app import build
+from memory_assets.embedding.chain import ProviderState
 from memory_assets.pipeline.nightly.night import run_night
 from memory_assets.pipeline.workspace import Workspace
+from memory_assets.steps.index.provider_states import note_states
 from tests.cli.conftest import Cli
 from tests.embedding_server import EmbeddingServer
 from tests.nights import EMBEDDING, NOW
@@ -53,6 +55,17 @@ def test_a_migration_from_estimate_to_rollback(cli: Cli) -> None:
     back = cli("embedding", "rollback", "--json").json()
     assert (back["swapped"], back["spec"]) == (True, "hashed:64")
     assert cli("embedding", "status", "--json").json()["migrated_from"] == ""
+
+
+@pytest.mark.parametrize("spec", ["local:/models/own", "local:own", "local:hub/own"])
+def test_the_last_run_of_a_local_model_is_shown(cli: Cli, spec: str) -> None:
+    """Though a folder's path is not in the name that its model goes by."""
+    name = spec if spec == "local:hub/own" else "local:own"
+    states = [ProviderState("local", name[6:], "first", "closed", 0, 0.0, "", 0, 77, 0.0)]
+    note_states(cli.home / "cache", states, now=NOW)
+    variables = {**cli.environment, "MEMORY_ASSETS_EMBEDDING": spec}
+    done = CliRunner().invoke(build(), ["embedding", "status"], env=variables)
+    assert "closed, 77 tokens" in done.stdout
 
 
 def test_a_model_that_does_not_exist_is_refused(cli: Cli) -> None:
