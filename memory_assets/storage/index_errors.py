@@ -18,7 +18,7 @@ from memory_assets.errors import (
     StoreWriteFailed,
 )
 
-REINDEX = "run `memory-assets reindex`, which builds the index anew from the registry."
+REINDEX = "run `memory-assets repair-index`, which builds the index anew from the registry."
 
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
 _UNWRITABLE = {

@@ -73,6 +73,25 @@ def test_drift_is_shown_and_repaired(cli: Cli, world: World) -> None:
     assert cli("reindex", "--space", "other", "--json").json()["error"] == "usage"
 
 
+@pytest.mark.parametrize("where", ["data/*", "_versions/*"])
+def test_an_index_that_cannot_be_read_is_mended_by_the_command_that_the_error_names(
+    cli: Cli, world: World, where: str
+) -> None:
+    """Doctor and the night name the same command, and it helps."""
+    table = next((world.home / "index").glob("*.lance"))
+    for path in table.glob(where):
+        path.write_bytes(b"damaged" * 99)
+    failed = cli("nightly", "--json").json()
+    assert failed["error"] == "corrupt-store"
+    assert "`memory-assets repair-index`" in failed["remedy"]
+    found = cli("doctor", "--json").json()["findings"]
+    (mend,) = [f["mend"] for f in found if (f["area"], f["name"]) == ("storage", "index")]
+    assert mend == "memory-assets repair-index"
+    assert "The index was built anew." in cli("repair-index").out
+    assert cli("doctor", "--drift").code == 0
+    assert cli("nightly").code == 0
+
+
 def test_repair_puts_a_drifted_index_right(cli: Cli, world: World) -> None:
     """What was deleted by hand is named and written again."""
     import lancedb

@@ -31,6 +31,8 @@ from memory_assets.storage.review_log import read_review_log
 
 NIGHTLY: Final = "memory-assets nightly"
 REINDEX: Final = "memory-assets reindex"
+REPAIR: Final = "memory-assets repair-index"
+"""Also for an index that cannot be read."""
 _NAMED: Final = 5
 _MEND: Final = {
     "append-only-violation": "restore the ledger from a copy, then run `memory-assets nightly`.",
@@ -105,7 +107,7 @@ def _index(workspace: Workspace, current: Generation) -> Iterator[Finding]:
     try:
         keys = PinnedIndex(workspace.home.index, served.table, served.version).keys()
     except MemoryAssetsError as failure:
-        yield error("index", failure.what, REINDEX)
+        yield error("index", failure.what, REPAIR if isinstance(failure, CorruptStore) else REINDEX)
         return
     active = workspace.registry().active()
     wanted = active.select(pl.concat_str("tenant_id", pl.lit("/"), "memory_id").alias("row_key"))
