@@ -18,7 +18,8 @@ from memory_assets.errors import (
     StoreWriteFailed,
 )
 
-REINDEX = "run `memory-assets repair-index`, which builds the index anew from the registry."
+REINDEX = "run `memory-assets reindex`, which builds the index anew from the registry."
+_REPAIR = "run `memory-assets repair-index`, which builds the index anew from the registry."
 
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
 _UNWRITABLE = {
@@ -78,5 +79,5 @@ def _named(error: Exception, doing: str, where: str) -> StoreError | Publication
     return CorruptStore(
         f"{doing} failed: a file of the index is damaged or missing ({text.splitlines()[0][:200]})",
         where=where,
-        remedy=REINDEX,
+        remedy=_REPAIR,
     )
