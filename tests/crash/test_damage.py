@@ -153,7 +153,7 @@ def test_an_empty_manifest_of_the_published_index_names_the_way_out(
     newest_lance_manifest(place.home).write_bytes(b"")
     error = failed(forker, place)
     assert error["error"] == "corrupt-store"
-    assert "reindex" in error["remedy"]
+    assert "repair-index" in error["remedy"]
 
 
 def test_an_empty_manifest_of_an_unpublished_index_version_is_taken_back(

@@ -199,9 +199,9 @@ def test_version_that_is_gone_is_a_named_error(index: SpaceIndex) -> None:
 def test_damaged_manifest_is_a_named_error(index: SpaceIndex, content: bytes) -> None:
     """A manifest that a power failure emptied is a damaged store, never an empty index."""
     manifests(index.path)[index.version].write_bytes(content)
-    with pytest.raises(CorruptStore, match="reindex"):
+    with pytest.raises(CorruptStore, match="repair-index"):
         index.pin(index.version)
-    with pytest.raises(CorruptStore, match="reindex"):
+    with pytest.raises(CorruptStore, match="repair-index"):
         SpaceIndex.open(index.index_dir, SPACE)
 
 
@@ -219,7 +219,7 @@ def test_damaged_data_file_is_a_named_error(index: SpaceIndex, damage: str) -> N
     """A data file that lost its bytes or its name is a damaged store."""
     for path in (index.path / "data").iterdir():
         path.write_bytes(b"") if damage == "empty" else path.unlink()
-    with pytest.raises(CorruptStore, match="reindex"):
+    with pytest.raises(CorruptStore, match="repair-index"):
         index.pin(index.version).rows()
 
 
