@@ -62,6 +62,11 @@ class PinnedIndex:
         """The table's name."""
         return self.table
 
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the table."""
+        return self._dataset.schema
+
     @cached_property
     def dimension(self) -> int:
         """Length of the vectors."""

@@ -316,6 +316,16 @@ def test_other_columns_are_a_named_error(tmp_path: Path) -> None:
     lance.write_dataset(table, str(tmp_path / f"{SPACE.space_id}.lance"))
     with pytest.raises(IndexMismatch, match="reindex"):
         SpaceIndex.open(tmp_path, SPACE)
+    with pytest.raises(IndexMismatch, match="reindex"):
+        SpaceIndex.head(tmp_path, SPACE, table=SPACE.space_id)
+
+
+def test_the_head_is_what_a_writer_left(index: SpaceIndex) -> None:
+    """The newest version, whoever made it, read without opening the table for writing."""
+    sync(index, source(1, 2))
+    found = SpaceIndex.head(index.index_dir, SPACE, table=index.table)
+    assert found.version == index.version
+    assert sorted(found.keys()["row_key"]) == keys(index)
 
 
 def test_vector_index_is_built_above_its_threshold(tmp_path: Path) -> None:

@@ -134,7 +134,8 @@ class IndexStage:
         """row_key, index_sha256, has_vector of the newest version; none for a new table."""
         if self.published is None:
             return self.rows.keys().clear()
-        return self.index.pin(self.index.version).keys()
+        table = table_name(self.space, self.rebuild)
+        return SpaceIndex.head(self.index_dir, self.space, table=table).keys()
 
     def _cached(self, keys: list[str], cache: VectorCache) -> dict[str, Vectors]:
         hashes = [text_sha256(text) for text in self.rows.texts(keys)]

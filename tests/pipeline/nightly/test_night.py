@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,3 +104,25 @@ def test_progress_is_told_stage_by_stage(world: World) -> None:
     run_night(world.workspace, now=world.now, run_id="r", progress=lambda *told: heard.append(told))
     assert ("reading ledgers", 3, 3) in heard
     assert ("embedding memories", 1, 1) in heard
+
+
+def test_a_night_without_news_does_not_load_what_only_writing_needs(world: World) -> None:
+    """LanceDB takes longer to load than everything that such a night does."""
+    world.night()
+    world.night()
+    flags = {f"MEMORY_ASSETS_{name.upper()}": str(v) for name, v in world.flags.items() if v}
+    code = (
+        "import sys; from datetime import UTC, datetime\n"
+        "from memory_assets.pipeline.nightly.night import run_night\n"
+        "from memory_assets.pipeline.workspace import Workspace\n"
+        "night = run_night(Workspace.load(), now=datetime.now(UTC), run_id='idle')\n"
+        "print(night.publish.published, 'lance' in sys.modules, 'lancedb' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **flags},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["False", "True", "False"]
