@@ -97,7 +97,15 @@ def _page(served: Served) -> Iterator[Chrome]:
 
 
 def _one(page: Chrome, css: str) -> WebElement:
-    return page.find_element("css selector", css)
+    """The first such element, once the page has one: a click returns before its answer is there."""
+    found = wait_for(lambda: _all(page, css), seconds=20, what=css, every=0.05)
+    return found[0]
+
+
+def _told(page: Chrome, words: str) -> bool:
+    """Whether the page comes to say so in the line that tells what was done."""
+    look = "return (document.querySelector('.flash') || {}).textContent || ''"
+    return wait_for(lambda: words in page.execute_script(look), seconds=20, what=words, every=0.05)
 
 
 def _all(page: Chrome, css: str) -> list[WebElement]:
@@ -135,6 +143,8 @@ def test_the_queue_shows_what_waits_and_filters_it(page: Chrome, served: Served)
     # Not typed: on a busy machine a list takes slow letters for the beginnings of several words.
     Select(_one(page, "select[name=label]")).select_by_visible_text("refines")
     _one(page, ".filters button").click()
+    wait_for(lambda: "label=refines" in page.current_url, seconds=20, what="the filtered list")
+    assert len(_all(page, "[data-row]")) == 1
     assert [e.text for e in _all(page, ".chip-refines")] == ["refines mem-0002"]
 
 
@@ -163,10 +173,10 @@ def test_an_item_is_compared_and_accepted_with_a_key(page: Chrome, served: Serve
     assert "90" in [e.text for e in _all(page, ".diff del")]
     screenshot(page, "review-item")
     _press(page, "a")
-    assert "1 accepted" in _one(page, ".flash").text
+    assert _told(page, "1 accepted")
     assert "seq:10" not in page.current_url
     _press(page, "u")
-    assert "Taken back" in _one(page, ".flash").text
+    assert _told(page, "Taken back")
     assert "seq:10" in page.current_url
 
 
@@ -180,7 +190,7 @@ def test_another_wording_is_accepted_and_the_original_kept(page: Chrome, served:
     detail.send_keys("Si escludono i pazienti minorenni alla data della visita")
     screenshot(page, "review-edit")
     _one(page, "#edit button.yes").click()
-    assert "1 accepted" in _one(page, ".flash").text
+    assert _told(page, "1 accepted")
 
 
 def test_the_checklist_accepts_ticked_and_declines_unticked(page: Chrome, served: Served) -> None:
@@ -192,7 +202,7 @@ def test_the_checklist_accepts_ticked_and_declines_unticked(page: Chrome, served
     screenshot(page, "review-session")
     boxes[1].click()
     _one(page, "button[value=decide]").click()
-    assert "1 accepted, 1 declined" in _one(page, ".flash").text
+    assert _told(page, "1 accepted, 1 declined")
     assert "Reviewed and closed" in _one(page, "#closed").text
     screenshot(page, "review-closed")
 
@@ -202,7 +212,7 @@ def test_deferred_items_stay_in_the_queue(page: Chrome, served: Served) -> None:
     page.get(_base(served) + "/sessions/clinica/2026-02-09-archivio-storico")
     count = len(_all(page, "input[name=item]"))
     _one(page, "button[value=defer]").click()
-    assert f"{count} put off" in _one(page, ".flash").text
+    assert _told(page, f"{count} put off")
     assert len(_all(page, "input[name=item]")) == count
 
 
@@ -214,7 +224,7 @@ def test_a_batch_is_accepted_from_the_queue(page: Chrome, served: Served) -> Non
     assert _one(page, "[data-count]").text == "2 selected"
     screenshot(page, "review-batch")
     _one(page, "button[value=accept]").click()
-    assert "2 accepted" in _one(page, ".flash").text
+    assert _told(page, "2 accepted")
 
 
 def test_an_item_that_changed_meanwhile_is_shown_again(page: Chrome, served: Served) -> None:
@@ -222,7 +232,7 @@ def test_an_item_that_changed_meanwhile_is_shown_again(page: Chrome, served: Ser
     page.get(_base(served) + "/items/clinica/2026-03-01-nasty/seq:2")
     page.execute_script("document.querySelector('[name^=\"seen:\"]').value = '0'.repeat(64)")
     _one(page, "button[value=accept]").click()
-    assert "not what the reviewer saw" in _one(page, ".flash").text
+    assert _told(page, "not what the reviewer saw")
 
 
 def test_a_colleagues_verdict_is_shown_before_it_is_replaced(page: Chrome, served: Served) -> None:
@@ -231,11 +241,11 @@ def test_a_colleagues_verdict_is_shown_before_it_is_replaced(page: Chrome, serve
     desk = ReviewDesk(served.workspace, "luca", now=datetime.now(UTC))
     desk.decide([ItemRef("clinica", "2026-03-01-nasty", 2)], Verdict("decline"))
     _press(page, "a")
-    assert "luca declined it" in _one(page, ".flash").text
+    assert _told(page, "luca declined it")
     assert _one(page, ".chip-state").text == "declined"
     screenshot(page, "review-decided-since")
     _press(page, "a")
-    assert "1 accepted" in _one(page, ".flash").text
+    assert _told(page, "1 accepted")
 
 
 def test_it_works_at_phone_width_and_in_the_dark(served: Served) -> None:
@@ -308,4 +318,4 @@ def test_feedback_is_opened_read_and_accepted(page: Chrome, served: Served) -> N
     assert _all(page, "main script, main img") == []
     screenshot(page, "review-feedback")
     _press(page, "a")
-    assert "1 accepted" in _one(page, ".flash").text
+    assert _told(page, "1 accepted")
