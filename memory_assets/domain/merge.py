@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
+import polars as pl
+
 from memory_assets.domain.guards import Judgement, Relation
 
 Route = Literal["auto", "review", "ignored"]
@@ -74,6 +76,17 @@ def decide(
     if cosine < policy.floor and not found_by_subject:
         return Decision("ignored", None)
     return Decision("review", "contains" if relation in ("contains", "contained") else "same")
+
+
+def stands_apart() -> pl.Expr:
+    """Rows of pairs that ``decide`` passes over whatever their cosine: nearly all there are."""
+    return (pl.col("relation") == "different") & ~pl.col("same_subject")
+
+
+def merges_alone(threshold: float) -> pl.Expr:
+    """Rows of pairs that ``decide`` merges without a person, once ``threshold`` is earned."""
+    alike = (pl.col("relation") == "alike") & pl.col("same_subject")
+    return (pl.col("relation") == "equal") | (alike & (pl.col("cosine") >= threshold))
 
 
 @dataclass(frozen=True, slots=True)

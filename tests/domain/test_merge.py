@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_assets.domain.guards import Judgement, Outcome, Verdict, judge
+from memory_assets.domain.guards import Judgement, Outcome, Relation, Verdict, judge
 from memory_assets.domain.merge import (
     Decision,
     Member,
     MergePolicy,
     decide,
     evidence,
+    merges_alone,
     pair_key,
     review_floor,
+    stands_apart,
     survivor,
 )
 
@@ -54,6 +58,29 @@ def test_the_route_of_a_pair(
 ) -> None:
     """Cosine proposes, guards decide, and only earned thresholds merge without a person."""
     assert decide(judgement.relation, cosine, policy, same_subject=same_subject) == expected
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(get_args(Relation)),
+            st.booleans(),
+            st.sampled_from([0.0, 0.79, 0.8, 0.949, 0.95, 1.0]),
+        )
+    )
+)
+def test_the_rules_over_rows_are_those_of_one_pair(pairs: list[tuple[str, bool, float]]) -> None:
+    """What is sorted out in a table of millions is what ``decide`` says of each pair in it."""
+    schema = {"relation": pl.String, "same_subject": pl.Boolean, "cosine": pl.Float64}
+    rows = pl.DataFrame(pairs, schema=schema, orient="row")
+    asked = rows.select(apart=stands_apart(), alone=merges_alone(0.95))
+    for (relation, same, cosine), (apart, alone) in zip(pairs, asked.iter_rows(), strict=True):
+        found = decide(relation, cosine, EARNED, same_subject=same)  # type: ignore[arg-type]
+        assert alone == (found.route == "auto")
+        if apart:
+            assert found == Decision("ignored", None)
+        elif relation == "different":
+            assert found.proposal == "conflicts"
 
 
 def test_a_pair_of_one_subject_is_shown_whatever_its_cosine() -> None:

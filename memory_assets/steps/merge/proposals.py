@@ -20,7 +20,9 @@ from memory_assets.domain.merge import (
     Proposal,
     Route,
     decide,
+    merges_alone,
     pair_key,
+    stands_apart,
     survivor,
 )
 from memory_assets.domain.merge_review import PairVerdicts
@@ -173,6 +175,7 @@ def propose(
     """
     behind = _behind(replaced or {})
     earned: set[tuple[str, str]] = set()
+    """Pairs of any memories, replaced ones too, that would merge by themselves."""
     judged: list[JudgedPair] = []
     remembered = apart = seen = 0
     by_guard: dict[str, int] = {}
@@ -183,15 +186,15 @@ def propose(
         if progress is not None:
             progress(seen, max(total, seen))
         if behind and policy.threshold is not None:
-            earned |= _earned(frame.join(different, on=_PAIR, how="anti"), policy.threshold)
+            rest = frame.join(different, on=_PAIR, how="anti")
+            alone = rest.filter(merges_alone(policy.threshold)).select(_PAIR)
+            earned.update(pair_key(a, b) for a, b in alone.iter_rows())
         own = frame.filter(pl.col("memory_a").is_in(active), pl.col("memory_b").is_in(active))
         asked = own.join(different, on=_PAIR, how="anti", maintain_order="left")
         remembered += own.height - asked.height
         for guard, count in asked["blocking"].explode().drop_nulls().value_counts().iter_rows():
             by_guard[guard] = by_guard.get(guard, 0) + count
-        # Nearly all pairs end here. It is what `decide` says of them, without a call for each.
-        unlike = (pl.col("relation") == "different") & ~pl.col("same_subject")
-        open_pairs = asked.filter(~unlike)
+        open_pairs = asked.filter(~stands_apart())
         apart += asked.height - open_pairs.height
         for row in open_pairs.iter_rows(named=True):
             pair = _decided(row, policy)
@@ -222,13 +225,6 @@ def _behind(replaced: Mapping[str, str]) -> dict[str, list[str]]:
             at = replaced[at]
         found.setdefault(at, []).append(old)
     return found
-
-
-def _earned(frame: pl.DataFrame, threshold: float) -> set[tuple[str, str]]:
-    """Pairs of any memories, replaced ones too, that would merge by themselves."""
-    alike = (pl.col("relation") == "alike") & pl.col("same_subject")
-    passed = (pl.col("relation") == "equal") | (alike & (pl.col("cosine") >= threshold))
-    return {pair_key(a, b) for a, b in frame.filter(passed).select(_PAIR).iter_rows()}
 
 
 def _whole(
