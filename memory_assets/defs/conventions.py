@@ -12,6 +12,10 @@ LATE: Final = timedelta(hours=26)
 """A night and two hours: from then on the UI warns."""
 OVERDUE: Final = timedelta(hours=50)
 """Two nights were missed."""
+WEEKLY: Final = dg.FreshnessPolicy.time_window(
+    fail_window=timedelta(days=15), warn_window=timedelta(days=8)
+)
+"""Of what a weekly job makes."""
 CANONICAL: Final = frozenset({"memory_registry", "published_generation"})
 """Assets that must be backed up; all others are made again from them and from the ledgers."""
 

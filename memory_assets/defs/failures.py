@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Final
 
 import dagster as dg
-from dagster._core.errors import DagsterExecutionInterruptedError
 
 from memory_assets.defs import stages
 from memory_assets.errors import MemoryAssetsError, ProviderUnavailable, PublisherBusy
@@ -29,7 +28,7 @@ def as_failures(context: dg.AssetExecutionContext | None = None) -> Iterator[Non
     where Python drops exceptions, in a callback of its garbage collector.
     """
     if context is not None and _is_told_to_stop(context):
-        raise DagsterExecutionInterruptedError
+        raise dg.DagsterExecutionInterruptedError
     try:
         yield
     except MemoryAssetsError as error:

@@ -1,11 +1,11 @@
 """The semantic merge as assets: pairs, calibration, proposals, and merges that are earned."""
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 import dagster as dg
 
 from memory_assets.defs.charts import as_markdown
+from memory_assets.defs.conventions import WEEKLY
 from memory_assets.defs.describe import recorded, table_metadata
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.ledgers import OWNERS
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from memory_assets.settings import Settings
 
 JOB_NAME: Final = "global_semantic_merge"
-WEEKLY: Final = dg.FreshnessPolicy.time_window(
-    fail_window=timedelta(days=15), warn_window=timedelta(days=8)
-)
 
 
 class DuplicateSearch(dg.Config):

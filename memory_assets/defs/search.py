@@ -1,12 +1,12 @@
 """How well searches answer, as an asset: figures per leg, tenant and language, over generations."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import dagster as dg
 
 from memory_assets.defs.charts import as_markdown, bar_chart
+from memory_assets.defs.conventions import WEEKLY
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.ledgers import OWNERS
 from memory_assets.defs.registry import GROUP
@@ -28,9 +28,7 @@ _COLUMNS: Final = ("recall_at_1", "recall_at_5", "recall_at_10", "mrr", "ndcg")
     group_name=GROUP,
     owners=OWNERS,
     kinds={"python", "lancedb"},
-    freshness_policy=dg.FreshnessPolicy.time_window(
-        fail_window=timedelta(days=15), warn_window=timedelta(days=8)
-    ),
+    freshness_policy=WEEKLY,
     check_specs=[
         dg.AssetCheckSpec(
             CHECK,

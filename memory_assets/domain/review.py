@@ -17,6 +17,7 @@ import msgspec
 
 from memory_assets.domain.candidates import SchemaNames
 from memory_assets.domain.promotion import PromotionKey
+from memory_assets.domain.said import LONGEST_NAME
 
 ReviewVerdict = Literal["accept", "decline", "defer", "duplicate_of", "reopen"]
 ProposalVerdict = Literal["accept", "decline", "defer", "reopen"]
@@ -30,7 +31,6 @@ _BEGINS: Final = re.compile(
     r"|(?:bot|model|rule)(?!\s*[.,\s]?\s*[^\W\d_])"
 )
 _ENDS: Final = re.compile(r"[-_/\[(](?:agent|assistant|bot|llm)[\])]?\d*$")
-_LONGEST_NAME: Final = 200
 SKEW: Final = timedelta(minutes=2)
 """How far the clocks of two machines may lie apart before a verdict counts as from the future."""
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -116,8 +116,8 @@ def reviewer_refusal(reviewer: str) -> Refusal | None:
         return "not-a-reviewer", "no reviewer is named"
     if name.partition(":")[0] in _NO_PEOPLE or _BEGINS.match(seen) or _ENDS.search(seen):
         return "not-a-reviewer", f"{reviewer!r} is no reviewer: agents and rules never promote"
-    if len(seen) > _LONGEST_NAME:
-        return "not-a-reviewer", f"a name has at most {_LONGEST_NAME} characters"
+    if len(seen) > LONGEST_NAME:
+        return "not-a-reviewer", f"a name has at most {LONGEST_NAME} characters"
     if any(unicodedata.category(c) == "Cc" for c in reviewer.strip()):
         return "not-a-reviewer", f"{reviewer!r} holds control characters"
     return None

@@ -152,12 +152,23 @@ def load_folder(folder: Path, device: str | None) -> SentenceTransformer:
         from safetensors import SafetensorError
         from sentence_transformers import SentenceTransformer
 
+        # The libraries have no error of their own for a damaged folder: torch, pickle, safetensors
+        # and the readers of the settings files each fail in another way.
+        damage = (
+            OSError,
+            EOFError,
+            SafetensorError,
+            UnpicklingError,
+            RuntimeError,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            ImportError,
+        )
         try:
             return SentenceTransformer(str(folder), device=device, local_files_only=True)
-        except (
-            *(OSError, EOFError, SafetensorError, UnpicklingError, RuntimeError),
-            *(ValueError, LookupError, TypeError, AttributeError, ImportError),
-        ) as error:
+        except damage as error:
             raise ModelNotFound(
                 f"The model in this folder does not load: {error}.",
                 where=str(folder),

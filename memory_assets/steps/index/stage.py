@@ -67,8 +67,7 @@ class IndexStage:
     @cached_property
     def index(self) -> SpaceIndex:
         """The table, opened for writing."""
-        table = table_name(self.space, self.rebuild)
-        return SpaceIndex.open(self.index_dir, self.space, table=table)
+        return SpaceIndex.open(self.index_dir, self.space, table=self._table)
 
     def embed(
         self, embedder: Embedder | None, cache: VectorCache, progress: Progress | None = None
@@ -130,12 +129,15 @@ class IndexStage:
             self.space, done.version, done.rows, done.pending, self.rebuild, self.until
         )
 
+    @property
+    def _table(self) -> str:
+        return table_name(self.space, self.rebuild)
+
     def _head_keys(self) -> pl.DataFrame:
         """row_key, index_sha256, has_vector of the newest version; none for a new table."""
         if self.published is None:
             return self.rows.keys().clear()
-        table = table_name(self.space, self.rebuild)
-        return SpaceIndex.head(self.index_dir, self.space, table=table).keys()
+        return SpaceIndex.head(self.index_dir, self.space, table=self._table).keys()
 
     def _cached(self, keys: list[str], cache: VectorCache) -> dict[str, Vectors]:
         hashes = [text_sha256(text) for text in self.rows.texts(keys)]

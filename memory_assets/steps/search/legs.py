@@ -28,7 +28,7 @@ Vector = npt.NDArray[np.float32]
 FIRST_BATCH: Final = 128
 WEAK_FILTER: Final = 0.5
 """From this share of the index on, a filter costs more than the rows that it leaves out: each query
-makes a list of all that it lets through (at 100,000 rows 10 to 20 ms a leg)."""
+makes a list of all that it lets through (an adviser's, at 100,000 rows: some 10 ms a leg)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +159,8 @@ def score_tenant(
 
     ``where`` narrows the index to what the principal may see, unless that is most of it. Whether or
     not it does: what ``scores`` does not allow has no slot, and is dropped before it is scored.
-    With an approximate vector index the answer is as sure as that index's
-    recall; exact scoring does not use it.
+    With an approximate vector index the answer is as sure as that index's recall; exact scoring
+    does not use it.
     """
     if not len(scores.places):
         return True
