@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 from zoneinfo import ZoneInfo
 
-from memory_assets.domain.providers import parse_by_spec, parse_specs
+from memory_assets.domain.providers import Precision, parse_by_spec, parse_specs
 from memory_assets.domain.tenants import TenantSettings, read_tenants
 from memory_assets.errors import SettingsError
 
@@ -108,6 +108,10 @@ def _or_empty(check: Callable[[str], str | None]) -> Callable[[str], str | None]
     return lambda value: check(value) if value else None
 
 
+def _precision(value: str) -> str | None:
+    return None if value in list(Precision) else f"must be one of {', '.join(Precision)}"
+
+
 def _cron(value: str) -> str | None:
     return None if len(value.split()) == 5 else "must have five fields, such as 30 3 * * *"
 
@@ -161,6 +165,14 @@ SETTINGS: Final = (
         "embedding_document_prefix",
         "",
         "Text before every memory, as embedding_query_prefix before queries.",
+    ),
+    Setting(
+        "embedding_precision",
+        Precision.AUTO,
+        "What local models compute their matrix products in: auto = bfloat16 on processors with "
+        "tile units for it (AMX), float32 elsewhere; float32 = always that. Texts that are "
+        "embedded already keep their vectors.",
+        _precision,
     ),
     Setting(
         "embedding_budget_dollars",

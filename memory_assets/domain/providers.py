@@ -1,12 +1,22 @@
-"""How embedding providers are named in settings: specs, lists of them, and values by spec."""
+"""What settings say of embedding providers: specs, values by spec, and how a model computes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Final
 
 _SPEC: Final = re.compile(r"[a-z]+:\S.*")
+
+
+class Precision(StrEnum):
+    """What a local model's matrix products are computed in."""
+
+    AUTO = "auto"
+    """bfloat16 where the machine multiplies it faster than float32, else float32."""
+    FLOAT32 = "float32"
+    """float32 everywhere."""
 
 
 def parse_specs(text: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory_assets.domain.ports import TextKind, VectorPart, Vectors
+from memory_assets.domain.providers import Precision
 from memory_assets.embedding.base import BaseEmbedder, encodable, unit_rows
 from memory_assets.errors import ModelNotFound
 
 if TYPE_CHECKING:
+    import torch
     from sentence_transformers import SentenceTransformer
 
 CPU_TOKENS = 768
+CPU_TOKENS_BFLOAT16 = 1_536
 GPU_TOKENS = 32_768
 """Tokens in a batch, padding included: what fits the cores' caches is fastest (measured)."""
 PART = 2_048
@@ -58,13 +61,19 @@ class LocalEmbedder(BaseEmbedder):
     """
 
     def __init__(
-        self, model: LocalModel, *, device: str | None = None, batch_size: int | None = None
+        self,
+        model: LocalModel,
+        *,
+        device: str | None = None,
+        batch_size: int | None = None,
+        precision: Precision = Precision.AUTO,
     ) -> None:
         super().__init__(model.provider, model.name)
         self._card = model
         self._prompts = dict(model.prompts)
         self._device = device
         self._batch_size = batch_size
+        self._precision = precision
         self._loaded: SentenceTransformer | None = None
         self._lock = threading.Lock()
 
@@ -100,8 +109,9 @@ class LocalEmbedder(BaseEmbedder):
     def _encode(self, model: SentenceTransformer, texts: list[str], kind: TextKind) -> Vectors:
         prompt = self._prompts.get(kind, "")
         vectors: Vectors = np.empty((len(texts), self.dimension), np.float32)
-        with self._lock:
-            for batch in self._batches(model, [prompt + text for text in texts]):
+        short = self._in_bfloat16(model)
+        with self._lock, _products_in_bfloat16(model) if short else contextlib.nullcontext():
+            for batch in self._batches(model, [prompt + text for text in texts], short):
                 rows = model.encode(
                     [texts[position] for position in batch],
                     prompt=prompt,
@@ -118,7 +128,12 @@ class LocalEmbedder(BaseEmbedder):
                 vectors[batch] = rows
         return unit_rows(vectors, who=f"{self.provider}:{self.model}")
 
-    def _batches(self, model: SentenceTransformer, texts: list[str]) -> Iterator[list[int]]:
+    def _in_bfloat16(self, model: SentenceTransformer) -> bool:
+        return self._precision is Precision.AUTO and bfloat16_pays(model.device)
+
+    def _batches(
+        self, model: SentenceTransformer, texts: list[str], short: bool
+    ) -> Iterator[list[int]]:
         """Positions, longest texts first, in batches of about equally many tokens.
 
         By tokens rather than texts: 16 long texts outgrow the caches, 16 short ones do not fill
@@ -126,7 +141,8 @@ class LocalEmbedder(BaseEmbedder):
         """
         lengths = _token_counts(model, texts)
         order = sorted(range(len(texts)), key=lengths.__getitem__, reverse=True)
-        budget = CPU_TOKENS if model.device.type == "cpu" else GPU_TOKENS
+        on_cpu = CPU_TOKENS_BFLOAT16 if short else CPU_TOKENS
+        budget = on_cpu if model.device.type == "cpu" else GPU_TOKENS
         start = 0
         while start < len(order):
             fitting = self._batch_size or max(1, budget // max(1, lengths[order[start]]))
@@ -174,6 +190,28 @@ def load_folder(folder: Path, device: str | None) -> SentenceTransformer:
                 where=str(folder),
                 remedy="Check that it is a sentence-transformers model, complete.",
             ) from error
+
+
+def bfloat16_pays(device: torch.device) -> bool:
+    """Whether products in bfloat16 are faster on ``device``: a processor with tile units (AMX).
+
+    Other processors emulate them, at twice to five times the cost of float32 (measured); and a
+    torch that cannot tell what the processor has is not asked.
+    """
+    import torch
+
+    tell: Callable[[], Mapping[str, object]] = getattr(torch.cpu, "get_capabilities", dict)
+    return device.type == "cpu" and bool(tell().get("amx_bf16"))
+
+
+def _products_in_bfloat16(model: SentenceTransformer) -> torch.autocast:
+    """Only the operands of matrix products are shortened; sums, norms and weights stay float32.
+
+    Bound to this thread: nobody else's use of torch changes.
+    """
+    import torch
+
+    return torch.autocast(model.device.type, dtype=torch.bfloat16)
 
 
 def _token_counts(model: SentenceTransformer, texts: list[str]) -> list[int]:

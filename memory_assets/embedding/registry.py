@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from memory_assets.domain.ports import Embedder
+from memory_assets.domain.providers import Precision
 from memory_assets.embedding import openai, voyage
 from memory_assets.embedding.apikey import ApiKey
 from memory_assets.embedding.budget import Budget
@@ -32,7 +33,8 @@ from memory_assets.errors import SettingsError
 class EmbedderOptions:
     """What a provider may be told beyond its model's name; it ignores what it has no use for.
 
-    Local models: ``device`` ("cpu", "cuda"; default: a GPU if there is one), ``batch_size``.
+    Local models: ``device`` ("cpu", "cuda"; default: a GPU if there is one), ``batch_size`` and
+    ``precision``.
     Local models and the OpenAI form: ``query_prefix`` and ``document_prefix``, put before texts.
     Hosted models: ``base_url``; ``dimension`` and ``dollars_per_million_tokens``, needed for a
     model that is not known; ``timeout`` in seconds; the run's ``budget``; ``retries``;
@@ -42,6 +44,7 @@ class EmbedderOptions:
 
     device: str | None = None
     batch_size: int | None = None
+    precision: Precision = Precision.AUTO
     query_prefix: str | None = None
     document_prefix: str | None = None
     base_url: str | None = None
@@ -126,6 +129,7 @@ def _packaged(request: _Request) -> Embedder:
         packaged_model(request.model, request.cache_dir),
         device=request.options.device,
         batch_size=request.options.batch_size,
+        precision=request.options.precision,
     )
 
 
@@ -137,6 +141,7 @@ def _local(request: _Request) -> Embedder:
         local_model(request.model, request.cache_dir, prompts=prompts or None),
         device=options.device,
         batch_size=options.batch_size,
+        precision=options.precision,
     )
 
 

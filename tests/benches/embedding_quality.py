@@ -18,7 +18,8 @@ import numpy as np
 import polars as pl
 
 from memory_assets.domain.ports import Embedder, TextKind, Vectors
-from memory_assets.embedding.registry import open_embedder
+from memory_assets.domain.providers import Precision
+from memory_assets.embedding.registry import EmbedderOptions, open_embedder
 from tests.benches import data
 
 MODELS = ("packaged:multilingual-e5-small", "packaged:all-MiniLM-L6-v2")
@@ -124,6 +125,7 @@ def main() -> int:
     """Prints the table; 1 where the data is missing."""
     parser = argparse.ArgumentParser(description=__doc__, prog="tests.benches.embedding_quality")
     parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="PROVIDER:MODEL")
+    parser.add_argument("--precision", choices=list(Precision), default=Precision.AUTO)
     parser.add_argument("--pairs", type=int, default=1_500, help="STS-B pairs per language")
     parser.add_argument("--questions", type=int, default=500, help="BIRD questions asked")
     parser.add_argument("--pool", type=int, default=2_000, help="definitions searched")
@@ -140,7 +142,8 @@ def main() -> int:
     columns: dict[str, Figures] = {}
     with tempfile.TemporaryDirectory() as folder:
         for spec in asked.models:
-            meter = Meter(open_embedder(spec, cache_dir=Path(folder)))
+            options = EmbedderOptions(precision=Precision(asked.precision))
+            meter = Meter(open_embedder(spec, cache_dir=Path(folder), options=options))
             meter.embedder.embed(["warm"], kind="query")
             columns[spec] = {}
             for measure in measures:

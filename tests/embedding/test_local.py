@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from memory_assets.domain.providers import Precision
 from memory_assets.embedding import local, packaged
 from memory_assets.embedding.folders import package_folder
 from memory_assets.embedding.local import LocalEmbedder
@@ -83,14 +84,48 @@ def test_long_and_odd_texts_have_vectors(e5: LocalEmbedder) -> None:
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_order_and_batches_change_no_vector(minilm: LocalEmbedder) -> None:
+def test_order_and_batches_change_no_vector(
+    minilm: LocalEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Sorting and padding are inner affairs: differences stay in float32's last places."""
+    monkeypatch.setattr(minilm, "_precision", Precision.FLOAT32)
     texts = [f"{'word ' * (n * 7 % 23)}{n}" for n in range(24)]
     together = minilm.embed(texts, kind="document")
     backwards = minilm.embed(texts[::-1], kind="document")[::-1]
     alone = np.concatenate([minilm.embed([text], kind="document") for text in texts])
     assert np.abs(together - backwards).max() < 2e-6
     assert np.abs(together - alone).max() < 2e-6
+
+
+@pytest.mark.parametrize("name", ["minilm", "e5"])
+def test_bfloat16_moves_no_cosine_by_a_hundredth(
+    name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same model with short operands, emulated where the processor has none of its own."""
+    embedder: LocalEmbedder = request.getfixturevalue(name)
+    texts = [ITALIAN, ENGLISH, UNLIKE, "a", "perché " * 60]
+    monkeypatch.setattr(local, "bfloat16_pays", lambda device: True)
+    short = embedder.embed(texts, kind="document")
+    monkeypatch.setattr(embedder, "_precision", Precision.FLOAT32)
+    exact = embedder.embed(texts, kind="document")
+    assert not np.array_equal(short, exact)
+    assert short.dtype == exact.dtype == np.float32
+    assert np.einsum("ij,ij->i", short, exact).min() > 0.9998
+    assert np.abs(short @ short.T - exact @ exact.T).max() < 0.01
+
+
+def test_bfloat16_is_only_taken_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a processor with tile units; not on others, not on a GPU, not where nobody can tell."""
+    import torch
+
+    cpu = torch.device("cpu")
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True}, raising=False)
+    assert local.bfloat16_pays(cpu)
+    assert not local.bfloat16_pays(torch.device("cuda"))
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+    assert not local.bfloat16_pays(cpu)
+    monkeypatch.delattr(torch.cpu, "get_capabilities")
+    assert not local.bfloat16_pays(cpu)
 
 
 def test_parts_bound_memory_and_cover_all(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from memory_assets.domain.providers import parse_by_spec, parse_specs, value_for
+from memory_assets.domain.providers import Precision, parse_by_spec, parse_specs, value_for
 from memory_assets.domain.spaces import EmbeddingSpace
 from memory_assets.embedding.budget import Budget
 from memory_assets.embedding.chain import GuardedEmbedder, ProviderChain
@@ -117,6 +117,7 @@ class EmbeddingSetup:
             dollars_per_million_tokens=float(price) if price else None,
             query_prefix=texts["query_prefix"],
             document_prefix=texts["document_prefix"],
+            precision=Precision(self.settings.text("embedding_precision")),
             timeout=self.settings.number("embedding_timeout_seconds"),
             budget=self.budget,
             kept_probes=self.probes,

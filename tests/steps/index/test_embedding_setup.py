@@ -1,0 +1,40 @@
+"""What the settings of embedding say reaches the providers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_assets.domain.providers import Precision
+from memory_assets.errors import SettingsError
+from memory_assets.settings import load_settings
+from memory_assets.steps.index.embedding_setup import EmbeddingSetup
+
+MODEL = "packaged:all-MiniLM-L6-v2"
+
+
+def _setup(home: Path, **variables: str) -> EmbeddingSetup:
+    environment = {f"MEMORY_ASSETS_{name.upper()}": value for name, value in variables.items()}
+    settings = load_settings(flags={"home": str(home)}, environment=environment)
+    return EmbeddingSetup.of(settings, home / "cache", home / "probes")
+
+
+def test_a_local_model_is_told_its_precision(tmp_path: Path) -> None:
+    """The machine decides, unless float32 is asked for."""
+    asked = {p: _setup(tmp_path, embedding=MODEL, embedding_precision=p) for p in Precision}
+    for precision, setup in asked.items():
+        assert setup.options(MODEL).precision is precision
+    assert _setup(tmp_path, embedding=MODEL).options(MODEL).precision is Precision.AUTO
+
+
+def test_another_precision_is_refused(tmp_path: Path) -> None:
+    """The message lists what there is."""
+    with pytest.raises(SettingsError, match="must be one of auto, float32"):
+        _setup(tmp_path, embedding_precision="int8")
+
+
+def test_a_warm_provider_is_a_fallback(tmp_path: Path) -> None:
+    """One that is not in the chain would keep an index that nobody asks."""
+    with pytest.raises(SettingsError, match="embedding_warm names hashed:64"):
+        _setup(tmp_path, embedding=MODEL, embedding_warm="hashed:64")
