@@ -187,16 +187,13 @@ def _evaluate(group: typer.Typer) -> None:
         Each line holds a, b and same, and where known subject_a, subject_b and kind. A line
         without same counts as different.
         """
-        from memory_assets.embedding.registry import open_embedder
         from memory_assets.steps.merge.evaluate import evaluate_pairs, read_labelled
 
         pairs = read_labelled(file)
         workspace = run.workspace
         workspace.home.ensure()
         embedder = (
-            open_embedder(embedding, cache_dir=workspace.home.cache)
-            if embedding
-            else workspace.embedder
+            workspace.embedding.chain((embedding,)).first if embedding else workspace.embedder
         )
         with run.progress() as told:
             found = evaluate_pairs(
