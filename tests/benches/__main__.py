@@ -84,6 +84,7 @@ BENCHES: Final = (
         goals=(
             ("CPU s to load over dagster alone", "<= 3", r"over `import dagster`\s+([\d.]+)"),
             ("CPU s of --help", "<= 0.5", r"--help\s+([\d.]+)"),
+            ("idle night over an empty job", "<= 1.5", r"empty job, ratio\s+([\d.]+)"),
         ),
     ),
     Bench(
