@@ -28,7 +28,8 @@ def register(app: typer.Typer) -> None:
         """Run the nightly consolidation: ledgers in, a published and searchable registry out.
 
         Can be repeated at any time: a night without changes publishes nothing, and a night that
-        was stopped is finished by the next one.
+        was stopped is finished by the next one. Exit code 1 when the pre-flight check stopped a
+        tenant: the others were consolidated.
         """
         if dry_run:
             return _rehearsed(run)
@@ -52,6 +53,7 @@ def _told(run: Run, report: NightReport) -> View:
         report.to_dict(),
         lambda out: night_story(out, report, now=run.now),
         failure=still_owed(report.markers),
+        exit_code=1 if report.held_up else 0,
     )
 
 

@@ -202,17 +202,16 @@ def _stopped(report: NightReport) -> list[str]:
     return [
         f"{tenant}: stopped by check {found['number']} ({found['name']}): {found['message']}; "
         f"{found['remedy']}"
-        for tenant, found in sorted(report.stopped.items())
-        if tenant not in report.ingest.unknown_tenants
+        for tenant in report.held_up
+        for found in [report.stopped[tenant]]
     ]
 
 
 def _unchanged(report: NightReport) -> str:
     """Why no generation was published."""
-    tenants = ", ".join(sorted(report.stopped.keys() - report.ingest.unknown_tenants.keys()))
-    if not tenants:
+    if not report.held_up:
         return "nothing had changed"
-    return f"nothing new, and the pre-flight check stopped {tenants}"
+    return f"nothing new, and the pre-flight check stopped {', '.join(report.held_up)}"
 
 
 def _unembedded(published: PublishResult) -> list[str]:

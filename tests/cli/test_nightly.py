@@ -186,3 +186,20 @@ def test_what_was_kept_from_becoming_memory_needs_attention(
     again = _printed(lambda out: night_story(out, world.night().located(world.workspace), now=NOW))
     assert "stands: nothing new, and the pre-flight check stopped az" in " ".join(again.split())
     assert report.to_dict()["stopped_tenants"]["az"]["number"] == 3
+
+
+def test_a_night_that_stopped_a_tenant_does_not_pass_for_a_good_one(tmp_path: Path) -> None:
+    """Whoever runs it from cron hears of it; the other tenant's candidates wait."""
+    world = World(tmp_path)
+    world.tenants('[tenants.ws]\n[tenants.az]\nembedding = ["voyage:x"]\n')
+    world.session("ws", "s", row(1), close(2))
+    world.session("az", "s", row(1), close(2))
+    world.session("stranger", "s", row(1), close(2))
+    cli = Cli(world.home, world.ledgers)
+    night = cli.process("nightly", "--json")
+    assert night.code == 1
+    found = night.json()
+    assert found["stopped_tenants"]["az"]["name"] == "provider"
+    assert found["waiting_by_tenant"] == {"ws": 1}
+    world.tenants("[tenants.ws]\n[tenants.az]\n")
+    assert cli.process("nightly", "--json").code == 0

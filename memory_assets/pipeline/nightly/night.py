@@ -98,6 +98,14 @@ class NightReport:
         )
 
     @property
+    def held_up(self) -> list[str]:
+        """Tenants of the settings that the pre-flight check stopped; nothing of them was promoted.
+
+        Folders that no settings name are told as ``ingest.unknown_tenants``.
+        """
+        return sorted(self.stopped.keys() - self.ingest.unknown_tenants.keys())
+
+    @property
     def waiting(self) -> dict[str, int]:
         """Candidates that wait for a reviewer, per tenant."""
         return waiting_by_tenant(self.publish)
