@@ -103,14 +103,14 @@ BENCHES: Final = (
     Bench(
         "embedding",
         "bench_embedding",
-        25,
+        13,
         quick_arguments=("--texts", "200", "--rounds", "1"),
         goals=_EMBEDDING_GOALS,
     ),
     Bench(
         "embedding-minilm",
         "bench_embedding",
-        12,
+        7,
         arguments=("--model", MINILM),
         quick_arguments=("--model", MINILM, "--texts", "200", "--rounds", "1"),
         goals=_EMBEDDING_GOALS,
