@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 
+from memory_assets.defs.checks import what_and_remedy
 from memory_assets.defs.resources import WorkspaceResource
 from memory_assets.domain.alerts import Alert, Reason
 
@@ -64,15 +65,22 @@ def check_reasons(instance: dg.DagsterInstance, run_id: str) -> Iterator[Reason]
         if event is None or event.asset_check_evaluation_data.passed:
             continue
         check = event.asset_check_evaluation_data
-        named = check.metadata.get("sessions")
-        sessions = named.value if named is not None and isinstance(named.value, list) else []
+        what, remedy = what_and_remedy(check)
         yield Reason(
             f"{check.asset_key.to_user_string()}.{check.check_name}",
             "check-failed",
-            check.description or "the check did not pass",
+            what,
+            ", ".join(_listed(check, "examples")),
+            remedy,
             severity="warn" if check.severity is dg.AssetCheckSeverity.WARN else "error",
-            sessions=[str(s) for s in sessions],
+            sessions=_listed(check, "sessions"),
         )
+
+
+def _listed(check: dg.AssetCheckEvaluation, name: str) -> list[str]:
+    """Row keys or sessions that a check names in its metadata."""
+    named = check.metadata.get(name)
+    return [str(s) for s in named.value] if named and isinstance(named.value, list) else []
 
 
 def deliver(url: str, alert: Alert) -> None:

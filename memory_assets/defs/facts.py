@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from memory_assets.defs.checks import check_outcome
 from memory_assets.defs.describe import recorded, table_metadata
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.ledgers import GROUP, OWNERS, effective_decisions
@@ -29,7 +30,7 @@ FROM_DECISIONS = {
             "answers_are_sound",
             asset="extracted_facts",
             description="Warns about models' answers in quarantine and events without an answer: "
-            "`memory-assets facts refused` shows each with its reason.",
+            "`memory-assets facts refused --tenant TENANT` shows each with its reason.",
         )
     ],
 )
@@ -51,15 +52,14 @@ def extracted_facts(
     return dg.MaterializeResult(
         metadata=recorded(context, "extracted_facts", counts),
         check_results=[
-            dg.AssetCheckResult(
-                check_name="answers_are_sound",
+            check_outcome(
+                "answers_are_sound",
+                f"{result.refused_answers} answers refused, {result.pending} events without one."
+                if result.refused_answers or result.pending
+                else "every answer counts",
+                "`memory-assets facts refused --tenant TENANT` shows each refused one with its "
+                "reason; the next night asks again for what is missing.",
                 passed=not (result.refused_answers or result.pending),
-                severity=dg.AssetCheckSeverity.WARN,
-                description="every answer counts"
-                if not (result.refused_answers or result.pending)
-                else f"{result.refused_answers} answers refused, {result.pending} events without "
-                "one: `memory-assets facts refused` shows each with its reason; the next night "
-                "asks again for what is missing.",
                 metadata={"refused": result.refused_answers, "pending": result.pending},
             )
         ],
@@ -80,15 +80,11 @@ def personal_data(workspace: WorkspaceResource) -> dg.AssetCheckResult:
         opened = workspace.open()
         memories = opened.registry().active()
         found = personal_report(memories, opened.client_names)
-    return dg.AssetCheckResult(
+    return check_outcome(
+        "personal_data",
+        f"{found.memories} of {found.checked} memories hold personal data.",
+        "look at the ids in `examples` with `memory-assets registry show`, and remove what may not "
+        "stay with `memory-assets erase`.",
         passed=found.memories == 0,
-        severity=dg.AssetCheckSeverity.WARN,
-        description=f"{found.memories} of {found.checked} memories hold personal data"
-        + (
-            "; look at the ids in `examples` with `memory-assets registry show`, and remove what "
-            "may not stay with `memory-assets erase`."
-            if found.memories
-            else ""
-        ),
         metadata=found.to_dict(),
     )

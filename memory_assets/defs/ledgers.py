@@ -6,6 +6,7 @@ import dagster as dg
 from pydantic import Field
 
 from memory_assets.defs.charts import night_by_night
+from memory_assets.defs.checks import check_outcome
 from memory_assets.defs.columns import EVENTS_TO_DECISIONS, LEDGER_TO_EVENTS
 from memory_assets.defs.describe import recorded, table_metadata
 from memory_assets.defs.failures import as_failures
@@ -108,21 +109,21 @@ def ledger_events(
             },
         ),
         check_results=[
-            dg.AssetCheckResult(
-                check_name="quarantine_ratio",
+            check_outcome(
+                "quarantine_ratio",
+                ratio.message,
+                ratio.remedy,
                 passed=ratio.passed,
-                severity=dg.AssetCheckSeverity.WARN,
-                description=ratio.message,
                 metadata={"refused_lines": ratio.rows},
             ),
-            dg.AssetCheckResult(
-                check_name="no_blocked_sessions",
+            check_outcome(
+                "no_blocked_sessions",
+                f"{len(blocked)} sessions are blocked ({by_kind}): nothing new is published from "
+                "them."
+                if blocked
+                else "",
+                "`memory-assets doctor` says for each what to restore or repair.",
                 passed=not blocked,
-                severity=dg.AssetCheckSeverity.WARN,
-                description=""
-                if not blocked
-                else f"{len(blocked)} sessions are blocked ({by_kind}): nothing new is published "
-                "from them; `memory-assets doctor` says for each what to restore or repair.",
                 metadata={"blocked": len(blocked), "sessions": blocked[:50], **kinds},
             ),
         ],

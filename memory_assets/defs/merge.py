@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from memory_assets.defs.charts import as_markdown
+from memory_assets.defs.checks import check_outcome
 from memory_assets.defs.conventions import WEEKLY
 from memory_assets.defs.describe import recorded, table_metadata
 from memory_assets.defs.failures import as_failures
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from memory_assets.settings import Settings
 
 JOB_NAME: Final = "global_semantic_merge"
+_NEXT_NIGHT: Final = "nothing: the next night compares what is missing."
 
 
 class DuplicateSearch(dg.Config):
@@ -191,20 +193,22 @@ def new_duplicates(
     from memory_assets.steps.merge.types import MergeNight
 
     opened = workspace.open()
+    said, remedy = "", ""
     try:
         result = propose_new(opened)
     except MemoryAssetsError as error:
         context.log.warning(f"no search for new duplicates tonight: {error}")
         result = MergeNight(idle=False, problem=str(error))
+        said, remedy = " ".join(filter(None, (error.what, error.where))), error.remedy
     finished(context, opened, "merge", result)
     return dg.MaterializeResult(
         metadata=result.to_metadata(),
         check_results=[
-            dg.AssetCheckResult(
-                check_name="new_memories_were_compared",
+            check_outcome(
+                "new_memories_were_compared",
+                said or f"{result.compared} new memories compared",
+                remedy or _NEXT_NIGHT,
                 passed=not result.problem,
-                severity=dg.AssetCheckSeverity.WARN,
-                description=result.problem or f"{result.compared} new memories compared",
             )
         ],
     )

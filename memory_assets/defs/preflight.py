@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 import dagster as dg
 
+from memory_assets.defs.checks import check_outcome
 from memory_assets.defs.describe import some_of
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.ledgers import GROUP, OWNERS, session_ledgers
@@ -56,14 +57,13 @@ def tenant_preflight(
     return dg.MaterializeResult(
         metadata=result.to_metadata(),
         check_results=[
-            dg.AssetCheckResult(
-                check_name="every_tenant_may_go_on",
-                passed=result.ok,
-                severity=dg.AssetCheckSeverity.WARN,
-                description=f"{len(stopped)} of {len(result.tenants)} tenants are stopped: "
-                f"{some_of(stopped)}; `memory-assets doctor --preflight` says what to mend."
+            check_outcome(
+                "every_tenant_may_go_on",
+                f"{len(stopped)} of {len(result.tenants)} tenants are stopped: {some_of(stopped)}."
                 if stopped
                 else f"{len(result.tenants)} tenants may go on",
+                "`memory-assets doctor --preflight` says what to mend.",
+                passed=result.ok,
                 metadata=result.to_metadata(),
             )
         ],

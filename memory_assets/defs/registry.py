@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from memory_assets.defs.charts import night_by_night
+from memory_assets.defs.checks import check_outcome
 from memory_assets.defs.columns import (
     DECISIONS_TO_CANDIDATES,
     DECISIONS_TO_MEMORIES,
@@ -203,12 +204,13 @@ def _unchanged() -> tuple[CheckResult, ...]:
 
 
 def _check_result(check: CheckResult, asset: str = _CHECKED_ASSET) -> dg.AssetCheckResult:
-    return dg.AssetCheckResult(
-        asset_key=asset,
-        check_name=check.name,
+    return check_outcome(
+        check.name,
+        check.message,
+        check.remedy,
         passed=check.passed,
-        severity=dg.AssetCheckSeverity[check.severity.upper()],
-        description=check.message,
+        severity=check.severity,
+        asset=asset,
         metadata={"rows": check.rows, "examples": list(check.examples)},
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from memory_assets.defs.charts import night_by_night
+from memory_assets.defs.checks import check_outcome
 from memory_assets.defs.columns import DECISIONS_TO_CANDIDATES
 from memory_assets.defs.describe import some_of, table_metadata
 from memory_assets.defs.failures import as_failures
@@ -74,21 +75,20 @@ def review_queue(
             ),
         },
         check_results=[
-            dg.AssetCheckResult(
-                check_name="backlog_is_looked_at",
+            check_outcome(
+                "backlog_is_looked_at",
+                _backlog_words(waits, age, backlog.by_tenant, late=age > limit),
+                "accept or decline them: `memory-assets review list --tenant TENANT` shows them.",
                 passed=age <= limit,
-                severity=dg.AssetCheckSeverity.WARN,
-                description=_backlog_words(waits, age, backlog.by_tenant, late=age > limit),
                 metadata={"oldest_days": age, "waiting": waits, **backlog.by_tenant},
             ),
-            dg.AssetCheckResult(
-                check_name="review_lines_count",
-                passed=result.refused == 0,
-                severity=dg.AssetCheckSeverity.WARN,
-                description=f"{result.refused} lines of the review file are not applied: "
-                "`memory-assets review refused` names each with its reason."
+            check_outcome(
+                "review_lines_count",
+                f"{result.refused} lines of the review file are not applied."
                 if result.refused
                 else "every line of the review file counts",
+                "`memory-assets review refused` names each with its reason.",
+                passed=result.refused == 0,
                 metadata={"refused_lines": result.refused},
             ),
         ],
@@ -102,7 +102,7 @@ def _backlog_words(waits: int, age: float, by_tenant: Mapping[str, int], *, late
     if not late:
         return said
     tenants = [f"{tenant} {n}" for tenant, n in sorted(by_tenant.items()) if n]
-    return f"{said} ({some_of(tenants)}): `memory-assets review list --tenant TENANT` shows them."
+    return f"{said} ({some_of(tenants)})."
 
 
 def review_sensor(settings: "Settings") -> dg.SensorDefinition:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dagster as dg
 
 from memory_assets.defs.charts import as_markdown, bar_chart
+from memory_assets.defs.checks import check_outcome
 from memory_assets.defs.conventions import WEEKLY
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.ledgers import OWNERS
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 JOB_NAME: Final = "retrieval_quality"
 CHECK: Final = "retrieval_quality_holds"
 _GENERATIONS: Final = 30
+_REMEDY: Final = (
+    "`memory-assets evaluate --all-tenants` shows the figures per tenant, language and leg. Where "
+    "the vector and text legs fell too, new memories stand close to old ones: see what to merge "
+    "with `memory-assets review list --tenant TENANT`. Where only the hybrid did, look at the "
+    "weights: `memory-assets doctor` shows them with their origin."
+)
 _COLUMNS: Final = ("recall_at_1", "recall_at_5", "recall_at_10", "mrr", "ndcg")
 
 
@@ -76,12 +83,15 @@ def evaluation_schedule(settings: "Settings") -> dg.ScheduleDefinition:
 
 
 def _check(judged: "Judged") -> dg.AssetCheckResult:
-    return dg.AssetCheckResult(
+    cases = judged.evaluation.cases
+    return check_outcome(
+        CHECK,
+        f"{'; '.join(judged.fallen)} since the generation before, over {cases} questions."
+        if judged.fallen
+        else "no figure fell",
+        _REMEDY,
         passed=not judged.fallen,
-        check_name=CHECK,
-        severity=dg.AssetCheckSeverity.WARN,
-        description="; ".join(judged.fallen) or "no figure fell",
-        metadata={"questions": judged.evaluation.cases},
+        metadata={"questions": cases},
     )
 
 

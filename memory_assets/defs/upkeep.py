@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from memory_assets.defs.checks import check_outcome
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.registry import PUBLISHER_POOL
 from memory_assets.defs.resources import WorkspaceResource, now
@@ -19,12 +20,19 @@ def index_has_not_drifted(workspace: WorkspaceResource) -> dg.AssetCheckResult:
 
     with as_failures():
         found = drift_of(workspace.open())
+    counts = found.to_metadata()
+    kinds = ("missing", "orphans", "stale", "doubled", "damaged")
+    said = ", ".join(f"{counts[kind]} {kind}" for kind in kinds if counts[kind])
     mends = sorted({s.mend for s in found.spaces if s.mend})
-    return dg.AssetCheckResult(
+    return check_outcome(
+        "index_has_not_drifted",
+        f"The index differs from generation {found.generation} of the registry: {said}."
+        if said
+        else f"{found.memories} memories, each as it was published",
+        f"run {' and '.join(f'`{m}`' for m in mends)}; `memory-assets doctor --drift` lists the "
+        "rows.",
         passed=found.clean,
-        severity=dg.AssetCheckSeverity.WARN,
-        description=" ".join(f"Run `{m}`." for m in mends),
-        metadata=found.to_metadata(),
+        metadata=counts,
     )
 
 

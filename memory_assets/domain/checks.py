@@ -17,7 +17,7 @@ _ID: Final = ["tenant_id", "memory_id"]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check's outcome; ``rows`` counts what broke the rule, ``message`` says what to do."""
+    """One check's outcome; ``rows`` counts what broke the rule, ``message`` says what was found."""
 
     name: str
     passed: bool
@@ -26,6 +26,8 @@ class CheckResult:
     examples: tuple[str, ...] = ()
     """Row keys, never content."""
     severity: Literal["error", "warn"] = "error"
+    remedy: str = ""
+    """What to do where it did not pass."""
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as JSON and as run metadata."""
@@ -35,6 +37,7 @@ class CheckResult:
             "severity": self.severity,
             "rows": self.rows,
             "message": self.message,
+            "remedy": self.remedy,
             "examples": list(self.examples),
         }
 
@@ -158,8 +161,11 @@ def index_equals_registry(s: Staged) -> CheckResult:
     alien = [k for k in s.index_kinds if k != "memory"]
     rows = bad.height + len(alien) + abs(s.active.height - found.height)
     examples = tuple(sorted(bad["row_key"].to_list())[:5]) + tuple(alien)
-    message = "" if rows == 0 else "registry and index disagree; run `memory-assets reindex`."
-    return CheckResult("index_equals_registry", rows == 0, rows, message, examples)
+    if rows == 0:
+        return CheckResult("index_equals_registry", passed=True)
+    message = "registry and index disagree; nothing was published."
+    remedy = "run `memory-assets reindex`: it builds the index anew and publishes it."
+    return CheckResult("index_equals_registry", False, rows, message, examples, remedy=remedy)
 
 
 BLOCKING_CHECKS: Final[tuple[Check, ...]] = (
@@ -184,29 +190,43 @@ def quarantine_ratio(refused: int, rows: int, *, warn_from: float) -> CheckResul
     total = refused + rows
     ratio = refused / total if total else 0.0
     passed = ratio < warn_from
-    message = (
-        ""
-        if passed
-        else f"{refused} of {total} lines ({ratio:.1%}) are in quarantine; list them with "
-        "`memory-assets quarantine list` and repair the files they come from."
+    if passed:
+        return CheckResult("quarantine_ratio", True, refused, severity="warn")
+    return CheckResult(
+        "quarantine_ratio",
+        False,
+        refused,
+        f"{refused} of {total} lines ({ratio:.1%}) are in quarantine.",
+        severity="warn",
+        remedy="list them with `memory-assets quarantine list` and repair the files they come "
+        "from.",
     )
-    return CheckResult("quarantine_ratio", passed, refused, message, severity="warn")
 
 
 def vectors_complete(pending: int) -> CheckResult:
     """Warns about memories without a vector: they are found by their words only."""
-    message = (
-        ""
-        if pending == 0
-        else f"{pending} memories are not searchable by vector: run `memory-assets reindex`, or "
-        "wait for the next night, which asks the embedding model again."
+    if pending == 0:
+        return CheckResult("vectors_complete", passed=True, severity="warn")
+    return CheckResult(
+        "vectors_complete",
+        False,
+        pending,
+        f"{pending} memories are not searchable by vector.",
+        severity="warn",
+        remedy="run `memory-assets reindex`, or wait for the next night, which asks the embedding "
+        "model again.",
     )
-    return CheckResult("vectors_complete", pending == 0, pending, message, severity="warn")
+
+
+_LOOK: Final = (
+    "keep the home as it is, and look at the rows named before anything else runs: a file or a "
+    "program broke a rule of the registry. The generation before is still served."
+)
 
 
 def _result(name: str, bad: pl.DataFrame, what: str) -> CheckResult:
     if bad.is_empty():
         return CheckResult(name, passed=True)
     keys = bad.select(pl.concat_str(_ID, separator="/")).to_series().unique().sort().to_list()
-    message = f"{what}; nothing was published. See `memory-assets doctor`."
-    return CheckResult(name, False, bad.height, message, tuple(keys[:5]))
+    message = f"{what}; nothing was published."
+    return CheckResult(name, False, bad.height, message, tuple(keys[:5]), remedy=_LOOK)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import polars as pl
 import pytest
 
 from memory_assets.defs.alerts import deliver, failed_checks, failed_runs
 from memory_assets.defs.assemble import defs
 from memory_assets.defs.resources import WorkspaceResource
+from memory_assets.domain import checks
 from memory_assets.domain.alerts import Alert, Reason
 from memory_assets.pipeline.workspace import Workspace
 
@@ -107,13 +109,13 @@ def test_checks_that_did_not_pass_are_told_with_their_sessions(
     assert blocked["sessions"] == ["banca/2026-01-15-fees"]
     assert "1 append-only-violation" in blocked["what"]
     assert blocked["severity"] == "warn"
-    assert "doctor" in blocked["what"]
+    assert "doctor" in blocked["remedy"]
 
 
 def test_every_check_that_did_not_pass_names_a_command(
     place: Path, instance: dg.DagsterInstance, webhook: Webhook
 ) -> None:
-    """Whoever is called by an alert knows what to type, and which tenant is meant."""
+    """Whoever is called by an alert knows what to type, as in the check's own words."""
     (place / "ledgers" / "stranger").mkdir()
     (place / "ledgers" / "stranger" / "s1.jsonl").write_bytes(b"{}\n")
     with (place / "ledgers" / "banca" / "2026-01-15-fees.jsonl").open("ab") as ledger:
@@ -134,7 +136,37 @@ def test_every_check_that_did_not_pass_names_a_command(
     } <= said.keys()
     assert "stranger (by tenant)" in said["tenant_preflight.every_tenant_may_go_on"]
     assert "clinica 24" in said["review_queue.backlog_is_looked_at"]
-    assert all("`memory-assets " in words for words in said.values()), said
+    remedies = {reason["name"]: reason["remedy"] for reason in alert["reasons"]}
+    assert all("`memory-assets " in remedy for remedy in remedies.values()), remedies
+    shown = {
+        f"{check.asset_key.to_user_string()}.{check.check_name}": check.description
+        for check in result.get_asset_check_evaluations()
+        if not check.passed
+    }
+    assert shown == {name: f"{said[name]} What to do: {remedies[name]}" for name in said}
+    assert all(remedy in alert["text"] for remedy in remedies.values())
+
+
+def test_a_refused_generation_is_told_with_its_rows_and_remedy(
+    place: Path, instance: dg.DagsterInstance, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The alert of a blocking check says which rows to look at, and what to do about them."""
+
+    def refuses(staged: checks.Staged) -> checks.CheckResult:
+        return checks.ids_unique(replace(staged, after=pl.concat([staged.after, staged.after])))
+
+    refuses.__name__ = "ids_unique"
+    monkeypatch.setattr(checks, "BLOCKING_CHECKS", (refuses, *checks.BLOCKING_CHECKS[1:]))
+    result = _night(instance)
+    assert not result.success
+    failed_runs(_context(instance, result).for_run_failure())
+    (alert,) = webhook.posted
+    told = {reason["name"]: reason for reason in alert["reasons"]}
+    check = told["published_generation.ids_unique"]
+    assert check["severity"] == "error"
+    assert "banca/mem-0001" in check["where"]
+    assert "look at the rows" in check["remedy"]
+    assert check["remedy"] in told["publication"]["remedy"]
 
 
 def test_a_quiet_night_tells_nobody(

@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from memory_assets.defs.checks import REMEDY
 from memory_assets.defs.resources import WorkspaceResource
 from memory_assets.defs.search import (
     CHECK,
@@ -70,6 +71,9 @@ def test_a_fall_since_the_generation_before_warns(world: World) -> None:
     assert not check.passed
     assert check.severity == dg.AssetCheckSeverity.WARN
     assert "hybrid ndcg fell from 1.000" in str(check.description)
+    remedy = str(check.metadata[REMEDY].value)
+    assert "`memory-assets evaluate --all-tenants`" in remedy
+    assert str(check.description).endswith(remedy)
 
 
 def test_the_job_measures_alone(world: World) -> None:

@@ -63,7 +63,7 @@ def test_drift_is_found_and_mended(place: Path, instance: dg.DagsterInstance) ->
     lancedb.connect(str(workspace.home.index)).open_table(name).delete("true")
     found = check()
     assert (found.passed, found.metadata["missing"].value) == (False, 1)
-    assert "repair-index" in str(found.description)
+    assert "1 missing. What to do: run `memory-assets repair-index`" in str(found.description)
     assert run(repair_index_job, instance)["clean"] is True
     assert check().passed
 

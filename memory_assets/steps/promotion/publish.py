@@ -335,8 +335,8 @@ class Publisher:
             raise ChecksFailed(
                 f"The generation was refused by {len(failed)} check(s): {what}",
                 where=str(self.home.root),
-                remedy="CURRENT still names the generation before. "
-                f"Affected: {', '.join(e for c in failed for e in c.examples) or 'see above'}.",
+                remedy=" ".join(dict.fromkeys(c.remedy for c in failed if c.remedy))
+                + f" Affected: {', '.join(e for c in failed for e in c.examples) or 'see above'}.",
                 results=checks,
             )
         return checks
