@@ -127,6 +127,7 @@ def _import(app: typer.Typer) -> None:
         other systems become a session of free-text events, and pass extraction and review like
         everything else.
         """
+        from memory_assets.domain.tenants import tenant_table
         from memory_assets.errors import UnknownTenantError
 
         if not tenant:
@@ -136,7 +137,7 @@ def _import(app: typer.Typer) -> None:
             raise UnknownTenantError(
                 f"Nothing of {tenant!r} would be consolidated: it has no entry that is enabled.",
                 where=str(settings.tenants_file),
-                remedy=f"mend the name, or add [tenants.{tenant}].",
+                remedy=f"mend the name, or add {tenant_table(tenant)}.",
             )
         data = {**_planned(run, file, origin, tenant, f"reviewer {by}", apply), "applied": apply}
         return View(data, lambda out: _told(out, data))

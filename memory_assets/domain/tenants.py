@@ -6,6 +6,7 @@ One place to extend: a new field is one attribute of :class:`TenantSettings` and
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ PROVIDERS: Final = ("packaged", "local", "voyage", "openai", "hashed")
 VERBATIM: Final = "verbatim"
 _SPEC: Final = re.compile(r"[a-z]+:\S+")
 _NAME: Final = re.compile(r"[^/\\.\x00-\x1f][^/\\\x00-\x1f]*")
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +209,12 @@ FIELDS: Final = (
     ),
 )
 _BY_NAME: Final = {f.name: f for f in FIELDS}
+
+
+def tenant_table(tenant_id: str) -> str:
+    """The heading of a tenant's entry in ``tenants.toml``: quoted where TOML wants it."""
+    bare = _BARE.fullmatch(tenant_id) is not None
+    return f"[tenants.{tenant_id if bare else json.dumps(tenant_id, ensure_ascii=False)}]"
 
 
 def read_tenants(

@@ -7,7 +7,13 @@ from importlib.resources import files
 
 import pytest
 
-from memory_assets.domain.tenants import FIELDS, Retention, TenantSettings, read_tenants
+from memory_assets.domain.tenants import (
+    FIELDS,
+    Retention,
+    TenantSettings,
+    read_tenants,
+    tenant_table,
+)
 
 
 def read(text: str) -> tuple[dict[str, TenantSettings], list[str]]:
@@ -84,3 +90,10 @@ def test_the_example_has_both_tenants() -> None:
         assert tenant.duplicate_thresholds == {"voyage:voyage-3-large": 0.92}
         assert tenant.embedding[0] == "voyage:voyage-3-large"
     assert found["az"].client_names == ("Mario Rossi", "Bianchi Holding")
+
+
+@pytest.mark.parametrize("tenant", ["clinica", "a-b_1", "ünï co", 'says "x"', "a.b", "#1"])
+def test_the_heading_of_a_tenant_is_what_toml_reads(tenant: str) -> None:
+    """Whatever the folder is called, the line that an error proposes can be pasted."""
+    assert list(tomllib.loads(tenant_table(tenant))["tenants"]) == [tenant]
+    assert tenant_table("clinica") == "[tenants.clinica]"

@@ -6,7 +6,7 @@ written, whatever is found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -15,11 +15,13 @@ from memory_assets.errors import MemoryAssetsError, SettingsError
 from memory_assets.pipeline.health import home as doctor_home
 from memory_assets.pipeline.health import machine as doctor_machine
 from memory_assets.pipeline.health import models as doctor_models
-from memory_assets.pipeline.health.findings import Finding, error
+from memory_assets.pipeline.health.findings import Finding, error, info
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.settings import SETTINGS, Setting
 
 LEVELS: Final = ("error", "warning", "info", "ok")
+_HOME_AREA: Final = "storage"
+"""Where an error of the home folder belongs, whoever else meets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,22 @@ def diagnose(load: Callable[[], Workspace], *, now: datetime, deep: bool = False
         return DoctorReport(tuple(found), ())
     examination = Examination(workspace, now, deep)
     findings = [(name, f) for name, look in AREAS.items() for f in _guarded(look, examination)]
-    return DoctorReport(tuple(findings), tuple(setting_rows(workspace)))
+    return DoctorReport(tuple(_each_once(findings)), tuple(setting_rows(workspace)))
+
+
+def _each_once(findings: Sequence[tuple[str, Finding]]) -> Iterator[tuple[str, Finding]]:
+    """The findings; an error that stops several areas is told in one, and named in the others."""
+    areas: dict[Finding, list[str]] = {}
+    for area, finding in findings:
+        if finding.level == "error":
+            areas.setdefault(finding, []).append(area)
+    for area, finding in findings:
+        told = areas.get(finding, [area])
+        place = _HOME_AREA if _HOME_AREA in told else told[0]
+        if area == place:
+            yield area, finding
+        else:
+            yield area, info(finding.name, f"not examined further: see {place}")
 
 
 def setting_rows(workspace: Workspace) -> Iterator[dict[str, str]]:

@@ -10,7 +10,8 @@ from typing import Final
 import polars as pl
 
 from memory_assets.domain.schemas import PROMOTION_KEY, SESSIONS
-from memory_assets.errors import CorruptStore, MemoryAssetsError
+from memory_assets.domain.tenants import tenant_table
+from memory_assets.errors import CorruptStore, MemoryAssetsError, SchemaTooOld
 from memory_assets.pipeline.health.findings import Finding, error, info, ok, warning
 from memory_assets.pipeline.health.machine import is_writable
 from memory_assets.pipeline.workspace import Workspace
@@ -27,6 +28,7 @@ from memory_assets.storage.home import Home
 from memory_assets.storage.index_pinned import PinnedIndex
 from memory_assets.storage.ledgers import scan_ledgers
 from memory_assets.storage.lock_state import holder_of
+from memory_assets.storage.migrations import refuse_older
 from memory_assets.storage.review_log import read_review_log
 
 NIGHTLY: Final = "memory-assets nightly"
@@ -49,6 +51,10 @@ def storage(workspace: Workspace) -> Iterator[Finding]:
             "home", f"{home.root} is not writable for this user", f"chmod u+rwx {home.root}"
         )
     current, _ = workspace.generations.current(verify=True)
+    try:
+        refuse_older(home)
+    except SchemaTooOld as failure:
+        yield error(failure.code, failure.what, failure.remedy)
     if current.number == 0:
         yield info("generation", "nothing has been published yet", NIGHTLY)
         return
@@ -185,13 +191,14 @@ def drift(workspace: Workspace, *, now: datetime) -> Iterator[Finding]:
             f"{owed.height} published verdict(s) are missing from companion files",
             "memory-assets recover",
         )
-    if assessment.refused_reviews:
-        first = assessment.refused_reviews[0]
+    unread = {r.line for r in read_review_log(workspace.home.review_decisions).refused}
+    refused = [r for r in assessment.refused_reviews if r.line not in unread]  # told under storage
+    if refused:
         yield warning(
             "review-file",
-            f"{len(assessment.refused_reviews)} review decision(s) are not applied, the first in "
-            f"line {first.line}: {first.reason}",
-            "decide on the candidate as it is now.",
+            f"{len(refused)} review decision(s) are not applied, the first in "
+            f"line {refused[0].line}: {refused[0].reason}",
+            "decide on the candidate as it is now; `memory-assets review refused` lists them all.",
         )
     columns = [*PROMOTION_KEY, "in_force"]
     decisions = pl.concat(
@@ -239,5 +246,5 @@ def _unknown_tenants(workspace: Workspace) -> Iterator[Finding]:
         yield warning(
             "unknown-tenant",
             f"{count} session(s) of {tenant!r} are not consolidated: the tenant has no entry",
-            f"add [tenants.{tenant}] to {workspace.settings.tenants_file}.",
+            f"add {tenant_table(tenant)} to {workspace.settings.tenants_file}.",
         )

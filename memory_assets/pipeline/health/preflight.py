@@ -17,6 +17,7 @@ import polars as pl
 
 from memory_assets.domain.events import REUSABLE_TYPES
 from memory_assets.domain.ports import Embedder
+from memory_assets.domain.tenants import tenant_table
 from memory_assets.domain.text import fold, fold_query
 from memory_assets.domain.visibility import PERSONAS, Principal, rule_for
 from memory_assets.errors import (
@@ -189,7 +190,9 @@ def _tenant(p: Preflight, tenant: str) -> str:
     if settings.tenants_file is None:
         return "every folder is a tenant: there is no tenants.toml"
     if tenant not in settings.tenants:
-        raise _no(f"{tenant!r} has no entry", f"add [tenants.{tenant}] to {settings.tenants_file}")
+        raise _no(
+            f"{tenant!r} has no entry", f"add {tenant_table(tenant)} to {settings.tenants_file}"
+        )
     return f"entry in {settings.tenants_file}"
 
 

@@ -71,14 +71,28 @@ def test_settings_that_cannot_be_read_are_a_finding(world: World) -> None:
 
 
 def test_an_area_that_stops_does_not_stop_the_others(world: World) -> None:
-    """A damaged CURRENT is one finding per area that needs it; the other areas report."""
+    """A damaged CURRENT is one error, told where it belongs; the other areas report."""
     world.night()
     (world.home / "CURRENT").write_bytes(b"{}")
     found = _look(world)
-    errors = {area for area, f in found.findings if f.level == "error"}
-    assert {"storage"} <= errors
-    assert "environment" not in errors
+    ((area, error),) = [(area, f) for area, f in found.findings if f.level == "error"]
+    assert (area, error.name) == ("storage", "corrupt-store")
+    assert found.counts()["error"] == 1
+    stopped = {
+        area for area, f in found.findings if f.message == "not examined further: see storage"
+    }
+    assert stopped == {"model", "drift"}
     assert "locks" in {area for area, _ in found.findings}
+
+
+def test_a_line_that_cannot_be_read_is_told_once(world: World) -> None:
+    """What is wrong with it is that it is no JSON, not that its candidate changed."""
+    world.night()
+    (world.home / "review").mkdir(exist_ok=True)
+    (world.home / "review" / "decisions.jsonl").write_bytes(b"{oops\n")
+    told = [(area, f) for area, f in _look(world).findings if f.name == "review-file"]
+    ((area, finding),) = told
+    assert (area, finding.mend.startswith("repair the line in")) == ("storage", True)
 
 
 def test_every_finding_that_is_not_well_names_what_mends_it(world: World) -> None:

@@ -52,6 +52,16 @@ def test_a_lost_index_is_an_error_that_reindex_mends(world: World) -> None:
     assert _storage(world)["index"].level == "ok"
 
 
+def test_a_home_that_must_be_migrated_is_said_before_the_night(world: World) -> None:
+    """The night would refuse it: doctor names the command, and looks at the rest all the same."""
+    current = world.workspace.home.current
+    current.write_text(current.read_text().replace('"schema_version": 1', '"schema_version": 0'))
+    found = _storage(world)
+    assert found["schema-too-old"].level == "error"
+    assert "`memory-assets migrate --dry-run`" in found["schema-too-old"].mend
+    assert found["index"].level == "ok"
+
+
 def test_a_changed_part_stops_the_examination(world: World) -> None:
     """Published bytes that differ from their hash are never a matter of degree."""
     part = next((world.home / "registry" / "memories").glob("*.parquet"))
@@ -122,6 +132,11 @@ def _stranger(world: World) -> None:
     world.tenants("[tenants.clinic]\n")
 
 
+def _oddly_named_stranger(world: World) -> None:
+    world.session("ünï co", "s", row(1), close(2))
+    world.tenants("[tenants.clinic]\n")
+
+
 def _withdraw(world: World) -> None:
     path = world.ledgers / "clinic" / "s.jsonl"
     withdrawal = b'{"seq": 4, "ts": "2026-02-01T10:00:00Z", "type": "decision_withdrawn", '
@@ -142,6 +157,7 @@ def _wait(world: World) -> None:
         (_rewrite, "append-only-violation", "error", "restore the ledger"),
         (_lose, "missing", "warning", "restore the ledger"),
         (_stranger, "unknown-tenant", "warning", "add [tenants.nord]"),
+        (_oddly_named_stranger, "unknown-tenant", "warning", 'add [tenants."ünï co"]'),
         (_withdraw, "ended-decisions", "info", "a reviewer decides"),
         (_wait, "review", "info", "memory-assets review list"),
     ],
