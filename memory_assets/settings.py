@@ -112,8 +112,26 @@ def _precision(value: str) -> str | None:
     return None if value in list(Precision) else f"must be one of {', '.join(Precision)}"
 
 
+_CRON: Final = (
+    ("minute", 0, 59),
+    ("hour", 0, 23),
+    ("day of the month", 1, 31),
+    ("month", 1, 12),
+    ("day of the week", 0, 7),
+)
+_OF_CRON: Final = re.compile(r"(?<![/\d])\d+")
+"""Numbers of a field, without its step; what else may stand there the scheduler knows."""
+
+
 def _cron(value: str) -> str | None:
-    return None if len(value.split()) == 5 else "must have five fields, such as 30 3 * * *"
+    fields = value.split()
+    if len(fields) != len(_CRON):
+        return "must have five fields, such as 30 3 * * *"
+    for text, (name, low, high) in zip(fields, _CRON, strict=True):
+        for number in _OF_CRON.findall(text):
+            if not low <= int(number) <= high:
+                return f"has the {name} {number}, which must lie between {low} and {high}"
+    return None
 
 
 SETTINGS: Final = (

@@ -13,6 +13,7 @@ from memory_assets.defs.ledgers import OWNERS
 from memory_assets.defs.logs import finished
 from memory_assets.defs.registry import GROUP
 from memory_assets.defs.resources import WorkspaceResource, now
+from memory_assets.defs.schedules import schedule_of
 from memory_assets.domain.merge_tables import (
     DUPLICATE_PAIRS,
     MERGE_CALIBRATION,
@@ -228,11 +229,11 @@ global_semantic_merge = dg.define_asset_job(
 
 def merge_schedule(settings: "Settings") -> dg.ScheduleDefinition:
     """The weekly schedule; off until somebody turns it on."""
-    return dg.ScheduleDefinition(
+    return schedule_of(
+        settings,
+        "merge_schedule",
         name="merge_schedule",
         job=global_semantic_merge,
-        cron_schedule=settings.text("merge_schedule"),
-        execution_timezone=settings.text("time_zone"),
         description="Runs the global semantic merge, by default on Sundays at 05:00, after the "
         "nightly consolidation.",
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from memory_assets.defs.resources import WorkspaceResource, now
+from memory_assets.defs.schedules import schedule_of
 
 if TYPE_CHECKING:
     from memory_assets.settings import Settings
@@ -53,11 +54,11 @@ def runs_under_way(instance: dg.DagsterInstance) -> bool:
 
 def nightly_schedule(settings: "Settings") -> dg.ScheduleDefinition:
     """The schedule that the settings ask for; off until somebody turns it on."""
-    return dg.ScheduleDefinition(
+    return schedule_of(
+        settings,
+        "schedule",
         name="nightly_schedule",
         job=nightly_consolidation,
-        cron_schedule=settings.text("schedule"),
-        execution_timezone=settings.text("time_zone"),
         description="Runs the nightly consolidation, by default at 03:30: late enough that the "
         "hour that daylight saving skips or repeats is over.",
     )

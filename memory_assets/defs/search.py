@@ -12,6 +12,7 @@ from memory_assets.defs.failures import as_failures
 from memory_assets.defs.ledgers import OWNERS
 from memory_assets.defs.registry import GROUP
 from memory_assets.defs.resources import WorkspaceResource, now
+from memory_assets.defs.schedules import schedule_of
 
 if TYPE_CHECKING:
     from memory_assets.pipeline.upkeep.evaluation_run import Judged
@@ -73,11 +74,11 @@ retrieval_quality = dg.define_asset_job(
 
 def evaluation_schedule(settings: "Settings") -> dg.ScheduleDefinition:
     """The weekly schedule; off until somebody turns it on."""
-    return dg.ScheduleDefinition(
+    return schedule_of(
+        settings,
+        "evaluation_schedule",
         name="evaluation_schedule",
         job=retrieval_quality,
-        cron_schedule=settings.text("evaluation_schedule"),
-        execution_timezone=settings.text("time_zone"),
         description="Measures retrieval, by default on Sundays at 06:00, after the merge.",
     )
 
