@@ -54,6 +54,7 @@ def failure_alert(context: dg.RunFailureSensorContext) -> Alert:
     return Alert("run-failed", run.job_name, run.run_id, tuple(reasons))
 
 
+_STOPPED = "the process was told to stop (SIGTERM), and not by Terminate in the UI"
 _NEXT_NIGHT = "nothing is half-done: the next night, or a new run, goes on from here."
 
 
@@ -123,5 +124,7 @@ def _step_reason(event: dg.DagsterEvent) -> Reason:
     if "error" in named:
         what, where, remedy = (str(named[name]) for name in ("what", "where", "remedy"))
         return Reason(step, str(named["error"]), what, where, remedy)
+    if failure.error and failure.error.cls_name == dg.DagsterExecutionInterruptedError.__name__:
+        return Reason(step, "interrupted", _STOPPED, remedy=_NEXT_NIGHT)
     said = failure.error.message.strip() if failure.error else "no message"
     return Reason(step, "unexpected", said, remedy=_NEXT_NIGHT)

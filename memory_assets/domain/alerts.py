@@ -17,7 +17,8 @@ class Reason:
     name: str
     """The step that failed, or the check."""
     code: str
-    """The named error, or ``check-failed``; ``unexpected`` for what nobody foresaw."""
+    """The named error, or ``check-failed``; ``interrupted`` where the system stopped the process;
+    ``unexpected`` for what nobody foresaw."""
     what: str
     where: str = ""
     """File, session or folder."""

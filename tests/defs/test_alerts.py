@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -91,6 +94,26 @@ def test_a_failed_run_is_told_with_its_error_and_remedy(
     failed = [reason for reason in alert["reasons"] if reason["code"] != "check-failed"]
     assert all(reason["remedy"] for reason in failed)
     assert "What to do:" in alert["text"]
+
+
+def test_a_run_that_the_system_stopped_is_told_in_words(
+    place: Path, instance: dg.DagsterInstance, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGTERM during a step is no class of Dagster's, but a process that was told to stop."""
+
+    def told_to_stop(opened: Workspace, **_: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(30)
+
+    monkeypatch.setattr(Workspace, "ingest", told_to_stop)
+    result = _night(instance)
+    assert not result.success
+    failed_runs(_context(instance, result).for_run_failure())
+    (alert,) = webhook.posted
+    (reason,) = alert["reasons"]
+    assert (reason["name"], reason["code"]) == ("ledger_events", "interrupted")
+    assert "told to stop" in reason["what"]
+    assert "goes on from here" in reason["remedy"]
 
 
 def test_checks_that_did_not_pass_are_told_with_their_sessions(
