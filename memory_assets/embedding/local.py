@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,9 +29,13 @@ CPU_TOKENS = 768
 CPU_TOKENS_BFLOAT16 = 1_536
 GPU_TOKENS = 32_768
 """Tokens in a batch, padding included: what fits the cores' caches is fastest (measured)."""
+LEAST_TOKENS_BFLOAT16 = 128
+"""Every call shortens all weights first: a single query takes less time in float32 (measured)."""
 PART = 2_048
 """Texts between two parts: memory stays bounded, and a killed run loses at most one part."""
 _MOST_TOKENS = 8_192
+_TRIED = (768, 384)
+"""Shape of the product by which bfloat16 is tried: tokens of a batch, size of a small model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +115,10 @@ class LocalEmbedder(BaseEmbedder):
     def _encode(self, model: SentenceTransformer, texts: list[str], kind: TextKind) -> Vectors:
         prompt = self._prompts.get(kind, "")
         vectors: Vectors = np.empty((len(texts), self.dimension), np.float32)
-        short = self._in_bfloat16(model)
+        lengths = _token_counts(model, [prompt + text for text in texts])
+        short = self._in_bfloat16(model, sum(lengths))
         with self._lock, _products_in_bfloat16(model) if short else contextlib.nullcontext():
-            for batch in self._batches(model, [prompt + text for text in texts], short):
+            for batch in self._batches(model, lengths, short):
                 rows = model.encode(
                     [texts[position] for position in batch],
                     prompt=prompt,
@@ -128,19 +135,19 @@ class LocalEmbedder(BaseEmbedder):
                 vectors[batch] = rows
         return unit_rows(vectors, who=f"{self.provider}:{self.model}")
 
-    def _in_bfloat16(self, model: SentenceTransformer) -> bool:
-        return self._precision is Precision.AUTO and bfloat16_pays(model.device)
+    def _in_bfloat16(self, model: SentenceTransformer, tokens: int) -> bool:
+        enough = tokens >= LEAST_TOKENS_BFLOAT16
+        return enough and self._precision is Precision.AUTO and bfloat16_pays(model.device)
 
     def _batches(
-        self, model: SentenceTransformer, texts: list[str], short: bool
+        self, model: SentenceTransformer, lengths: Sequence[int], short: bool
     ) -> Iterator[list[int]]:
         """Positions, longest texts first, in batches of about equally many tokens.
 
         By tokens rather than texts: 16 long texts outgrow the caches, 16 short ones do not fill
         a core. Sorting by tokens rather than characters halves the padding.
         """
-        lengths = _token_counts(model, texts)
-        order = sorted(range(len(texts)), key=lengths.__getitem__, reverse=True)
+        order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
         on_cpu = CPU_TOKENS_BFLOAT16 if short else CPU_TOKENS
         budget = on_cpu if model.device.type == "cpu" else GPU_TOKENS
         start = 0
@@ -201,7 +208,28 @@ def bfloat16_pays(device: torch.device) -> bool:
     import torch
 
     tell: Callable[[], Mapping[str, object]] = getattr(torch.cpu, "get_capabilities", dict)
-    return device.type == "cpu" and bool(tell().get("amx_bf16"))
+    return device.type == "cpu" and bool(tell().get("amx_bf16")) and tiles_answer()
+
+
+@functools.cache
+def tiles_answer() -> bool:
+    """Whether a product in bfloat16 takes less than two thirds of the time that float32 takes.
+
+    Tried once per process, some hundredths of a second: a system may keep the units that the
+    processor has from its programs.
+    """
+    import torch
+
+    def seconds(kind: torch.dtype) -> float:
+        rows, columns = torch.ones(_TRIED, dtype=kind), torch.ones(_TRIED[::-1], dtype=kind)
+        taken = []
+        for _ in range(4):  # the first one prepares
+            began = time.perf_counter()
+            torch.mm(rows, columns)
+            taken.append(time.perf_counter() - began)
+        return min(taken)
+
+    return seconds(torch.bfloat16) < seconds(torch.float32) * 2 / 3
 
 
 def _products_in_bfloat16(model: SentenceTransformer) -> torch.autocast:

@@ -114,18 +114,47 @@ def test_bfloat16_moves_no_cosine_by_a_hundredth(
     assert np.abs(short @ short.T - exact @ exact.T).max() < 0.01
 
 
+def test_a_query_stays_in_float32(minilm: LocalEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shortening all weights takes longer than a few words do: only many tokens are worth it."""
+    monkeypatch.setattr(local, "bfloat16_pays", lambda device: True)
+    query, many = [ITALIAN], [f"{ENGLISH} {n}" for n in range(16)]
+    found = [minilm.embed(query, kind="query"), minilm.embed(many, kind="query")]
+    monkeypatch.setattr(minilm, "_precision", Precision.FLOAT32)
+    exact = [minilm.embed(query, kind="query"), minilm.embed(many, kind="query")]
+    assert np.array_equal(found[0], exact[0])
+    assert not np.array_equal(found[1], exact[1])
+
+
 def test_bfloat16_is_only_taken_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a processor with tile units; not on others, not on a GPU, not where nobody can tell."""
     import torch
 
     cpu = torch.device("cpu")
+    monkeypatch.setattr(local, "tiles_answer", lambda: True)
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True}, raising=False)
     assert local.bfloat16_pays(cpu)
     assert not local.bfloat16_pays(torch.device("cuda"))
+    monkeypatch.setattr(local, "tiles_answer", lambda: False)
+    assert not local.bfloat16_pays(cpu)
+    monkeypatch.setattr(local, "tiles_answer", lambda: True)
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
     assert not local.bfloat16_pays(cpu)
     monkeypatch.delattr(torch.cpu, "get_capabilities")
     assert not local.bfloat16_pays(cpu)
+
+
+def test_tile_units_that_do_not_answer_are_not_used() -> None:
+    """Told to leave its units alone, as by a system that denies them, a processor is found slow."""
+    code = "from memory_assets.embedding.local import tiles_answer; print(tiles_answer())"
+    denied = {"ONEDNN_MAX_CPU_ISA": "AVX2", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | denied,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "False"
 
 
 def test_parts_bound_memory_and_cover_all(
