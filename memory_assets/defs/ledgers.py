@@ -118,7 +118,7 @@ def ledger_events(
             ),
             check_outcome(
                 "no_blocked_sessions",
-                f"{len(blocked)} sessions are blocked ({by_kind}): nothing new is published from "
+                f"{len(blocked)} session(s) are blocked ({by_kind}): nothing new is published from "
                 "them."
                 if blocked
                 else "",

@@ -200,7 +200,8 @@ def new_duplicates(
     except MemoryAssetsError as error:
         context.log.warning(f"no search for new duplicates tonight: {error}")
         result = MergeNight(idle=False, problem=str(error))
-        said, remedy = " ".join(filter(None, (error.what, error.where))), error.remedy
+        place = f" Where: {error.where}." if error.where else ""
+        said, remedy = error.what + place, error.remedy
     finished(context, opened, "merge", result)
     return dg.MaterializeResult(
         metadata=result.to_metadata(),

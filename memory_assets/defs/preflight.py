@@ -50,8 +50,8 @@ def tenant_preflight(
     finished(context, opened, "preflight", result)
     for tenant, outcome in result.stopped.items():
         context.log.warning(
-            "tenant %s is stopped by check %d (%s): %s %s",
-            *(tenant, outcome.number, outcome.name, outcome.message, outcome.remedy),
+            "tenant %s is stopped by check %d (%s): %s. What to do: %s",
+            *(tenant, outcome.number, outcome.name, outcome.message.rstrip("."), outcome.remedy),
         )
     stopped = [f"{tenant} (by {outcome.name})" for tenant, outcome in result.stopped.items()]
     return dg.MaterializeResult(

@@ -84,7 +84,7 @@ def review_queue(
             ),
             check_outcome(
                 "review_lines_count",
-                f"{result.refused} lines of the review file are not applied."
+                f"{result.refused} line(s) of the review file are not applied."
                 if result.refused
                 else "every line of the review file counts",
                 "`memory-assets review refused` names each with its reason.",

@@ -7,6 +7,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from memory_assets.defs.checks import what_and_remedy
 from memory_assets.defs.merge import (
     ASSETS,
     JOB_NAME,
@@ -117,3 +118,6 @@ def test_a_failure_of_the_nightly_step_is_a_warning(world: MergeWorld) -> None:
     (check,) = result.get_asset_check_evaluations()
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert "duplicate_pairs.json" in str(counts(result, "new_duplicates")["problem"])
+    what, remedy = what_and_remedy(check)
+    assert what.endswith(f"Where: {folder / 'duplicate_pairs.json'}.")
+    assert remedy.startswith("these tables hold nothing of their own: delete the folder")
