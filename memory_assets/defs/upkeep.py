@@ -6,6 +6,7 @@ from memory_assets.defs.checks import check_outcome
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.registry import PUBLISHER_POOL
 from memory_assets.defs.resources import WorkspaceResource, now
+from memory_assets.errors import IndexMismatch
 
 
 @dg.asset_check(
@@ -42,10 +43,16 @@ def mend_index(context: dg.OpExecutionContext, workspace: WorkspaceResource) -> 
     from memory_assets.pipeline.upkeep.upkeep import repair_index as mend
 
     with as_failures():
-        found = mend(workspace.open(), now=now())
-    context.add_output_metadata(found.to_metadata())
-    if not found.after.clean:
-        raise dg.Failure("the index still differs from the registry", allow_retries=False)
+        opened = workspace.open()
+        found = mend(opened, now=now())
+        context.add_output_metadata(found.to_metadata())
+        if not found.after.clean:
+            raise IndexMismatch(
+                "The index still differs from the registry after it was mended.",
+                where=str(opened.home.index),
+                remedy="see what differs with `memory-assets doctor --drift`, look for another "
+                "program that writes there, and run `memory-assets reindex`.",
+            )
 
 
 @dg.job(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pytest
 
 from memory_assets.defs.resources import WorkspaceResource
 from memory_assets.defs.upkeep import (
@@ -15,6 +17,7 @@ from memory_assets.defs.upkeep import (
     repair_index_job,
 )
 from memory_assets.pipeline.exchange.legacy_import import import_registry, plan_import
+from memory_assets.pipeline.upkeep import upkeep
 from memory_assets.pipeline.workspace import Workspace
 from tests.building import close, row
 from tests.nights import World
@@ -66,6 +69,26 @@ def test_drift_is_found_and_mended(place: Path, instance: dg.DagsterInstance) ->
     assert "1 missing. What to do: run `memory-assets repair-index`" in str(found.description)
     assert run(repair_index_job, instance)["clean"] is True
     assert check().passed
+
+
+def test_an_index_that_cannot_be_mended_is_a_named_error(
+    place: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The failure carries the code that the runbook knows, the place, and what to do."""
+    workspace = published(place)
+    clean = upkeep.drift_of(workspace)
+    drifted = replace(
+        clean, spaces=tuple(replace(s, missing=("bank/mem-0001",)) for s in clean.spaces)
+    )
+    monkeypatch.setattr(upkeep, "drift_of", lambda _: drifted)
+    done = repair_index_job.execute_in_process(
+        instance=instance, resources={"workspace": WorkspaceResource()}, raise_on_error=False
+    )
+    (failed,) = [e.step_failure_data for e in done.all_events if e.is_step_failure]
+    assert failed.user_failure_data is not None
+    told = {k: str(v.value) for k, v in failed.user_failure_data.metadata.items()}
+    assert (told["error"], told["where"]) == ("index-mismatch", str(workspace.home.index))
+    assert "`memory-assets reindex`" in told["remedy"]
 
 
 def test_a_cleanup_removes_only_when_told(place: Path, instance: dg.DagsterInstance) -> None:
