@@ -19,7 +19,13 @@ from memory_assets.domain.ports import TextKind, Usage, VectorPart, Vectors
 from memory_assets.embedding.base import BaseEmbedder, encodable, unit_rows
 from memory_assets.embedding.budget import Budget
 from memory_assets.embedding.http import JsonEndpoint, RequestRefused, Retries, UnusableAnswer
-from memory_assets.embedding.probes import PROBE_TEXT, Probe, ProbeBook, fresh_probe
+from memory_assets.embedding.probes import (
+    CHECK_EVERY_SECONDS,
+    PROBE_TEXT,
+    Probe,
+    ProbeBook,
+    fresh_probe,
+)
 from memory_assets.errors import ProviderRejected, SpaceMismatch
 
 _TOKENS_AROUND_A_TEXT = 16
@@ -65,7 +71,7 @@ class HostedEmbedder(BaseEmbedder):
         self._probes = probes
         self._retries = retries or Retries()
         self._wall_clock = wall_clock
-        self._verified = False
+        self._sure_until: dict[TextKind, float] = {"query": 0.0, "document": 0.0}
         self._usage = Usage()
         self._lock = threading.Lock()
 
@@ -97,7 +103,7 @@ class HostedEmbedder(BaseEmbedder):
         return self._probes.load(self._identity) is not None
 
     def verify(self, *, now_in_any_case: bool = False) -> None:
-        """Compare the answer to the probe with the remembered one, at most once a day.
+        """Compare the answer to the probe with the remembered one, unless that was done today.
 
         Raises:
             SpaceMismatch: other weights answer under this name now.
@@ -117,20 +123,18 @@ class HostedEmbedder(BaseEmbedder):
                 )
             base_url, now = self._here_and_now()
             self._remember(Probe(known.fingerprint, known.vector, base_url, now))
-        self._verified = True
+        else:
+            self._sure_until["query"] = known.checked_at + CHECK_EVERY_SECONDS
 
     def accept_new_weights(self) -> str:
         """Take today's answer to the probe as the model's; the new fingerprint, a new space."""
-        probe = self._remember(fresh_probe(self._ask_probe(), *self._here_and_now()))
-        self._verified = True
-        return probe.fingerprint
+        return self._remember(fresh_probe(self._ask_probe(), *self._here_and_now())).fingerprint
 
     def embed_parts(self, texts: Sequence[str], *, kind: TextKind) -> Iterator[VectorPart]:
         """One part per request, in input order; each is in the caller's hands before the next."""
         if not texts:
             return
-        if not self._verified:
-            self.verify()
+        self._make_sure(kind)
         prefix = self.card.query_prefix if kind == "query" else self.card.document_prefix
         ready = [prefix + (encodable(text) or " ") for text in texts]
         start = 0
@@ -138,6 +142,14 @@ class HostedEmbedder(BaseEmbedder):
             end = self._end_of_batch(ready, start)
             yield range(start, end), self._vectors(ready[start:end], kind)
             start = end
+
+    def _make_sure(self, kind: TextKind) -> None:
+        """Documents stay in an index, so no earlier run's comparison counts; for queries it does.
+
+        Nights are about a day apart: taking one's word in the next would compare every other night.
+        """
+        if self._wall_clock() >= self._sure_until[kind]:
+            self.verify(now_in_any_case=kind == "document")
 
     def close(self) -> None:
         """Close the connections."""
@@ -154,6 +166,8 @@ class HostedEmbedder(BaseEmbedder):
 
     def _remember(self, probe: Probe) -> Probe:
         self._probes.save(self._identity, probe)
+        until = probe.checked_at + CHECK_EVERY_SECONDS
+        self._sure_until = {"query": until, "document": until}
         return probe
 
     def _ask_probe(self) -> npt.NDArray[np.float32]:
