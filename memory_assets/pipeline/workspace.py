@@ -239,15 +239,21 @@ class Workspace:
     def derive_queue(self, *, now: datetime, progress: Progress | None = None) -> QueueResult:
         """The review queue's table, replaced whole."""
         registry = self.registry()
-        return derive_queue(
-            self.derived,
-            self.assess(now=now),
-            self.proposals(now=now, registry=registry),
-            registry,
-            NeighbourSearch(self.embedder, self.cache, progress, judged_pairs(self.derived)),
-            now=now,
-            committing=self._deriving(),
-        )
+        try:
+            return derive_queue(
+                self.derived,
+                self.assess(now=now),
+                self.proposals(now=now, registry=registry),
+                registry,
+                NeighbourSearch(self.embedder, self.cache, progress, judged_pairs(self.derived)),
+                now=now,
+                committing=self._deriving(),
+            )
+        finally:
+            # The last step of a night that embeds: what it and the merge cost belongs to the run.
+            states = self.chain.states()
+            if any(state.requests for state in states):
+                note_states(self.home.cache, states, now=now)
 
     def settle_duplicates(self, *, now: datetime) -> None:
         """Near duplicates among what the automatic policy would accept, judged anew."""

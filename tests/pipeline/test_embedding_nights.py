@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import ProviderRejected, ProviderUnavailable, SettingsError, SpaceMismatch
+from memory_assets.pipeline.inspect.embedding_status import embedding_status
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.storage.backup import back_up, restore
 from memory_assets.storage.generations import GenerationStore
 from memory_assets.storage.home import Home
+from tests.building import close, row
 from tests.embedding_server import KEY, EmbeddingServer, Reply
 from tests.providers import FIRST, SECOND, Hosted, dies_on_item, down
 
@@ -60,6 +62,25 @@ def test_a_budget_stops_before_it_is_passed_and_the_next_run_goes_on(
     assert pending[-1] == 0
     assert len(pending) > 2
     assert spent > 0
+
+
+def test_the_cost_of_a_run_includes_what_is_embedded_after_publication(
+    hosted: Hosted, servers: Servers
+) -> None:
+    """The queue compares candidates that wait; the status tells what the provider counted."""
+    hosted.memories(20)
+    hosted.night()
+    hosted.tenants('[tenants.clinic]\nreview = "manual"\nlanguage = "en"\n')
+    waits = row(1, subject="measure 7", detail="counted by unit 700")
+    hosted.session("clinic", "waits", waits, close(2))
+    hosted.again()
+    servers[0].bodies.clear()
+    published = hosted.night().publish
+    (first, _) = embedding_status(hosted.workspace).last_run["providers"]
+    assert first["tokens"] == sum(len(text.split()) for text in servers[0].texts)
+    assert first["tokens"] > published.providers[0].tokens
+    hosted.again().derive_queue(now=hosted.now)
+    assert embedding_status(hosted.workspace).last_run["providers"][0] == first
 
 
 def test_the_dimension_changes_between_two_nights(hosted: Hosted, servers: Servers) -> None:
