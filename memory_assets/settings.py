@@ -57,6 +57,15 @@ def _number(low: float, high: float) -> Callable[[str], str | None]:
     return check
 
 
+def _whole(low: int, high: int) -> Callable[[str], str | None]:
+    inside = _number(low, high)
+
+    def check(value: str) -> str | None:
+        return inside(value) or (None if float(value).is_integer() else "must be a whole number")
+
+    return check
+
+
 def _time_zone(value: str) -> str | None:
     try:
         ZoneInfo(value)
@@ -164,7 +173,7 @@ SETTINGS: Final = (
         "",
         "Length of the vectors of a hosted model, where it is not known: one for all, or "
         "PROVIDER:MODEL=NUMBER, comma between.",
-        _by_spec(_number(1, 100_000)),
+        _by_spec(_whole(1, 100_000)),
     ),
     Setting(
         "embedding_price",
@@ -177,19 +186,21 @@ SETTINGS: Final = (
         "embedding_query_prefix",
         "",
         "Text before every query, for local folders and OpenAI-form services whose model wants it: "
-        "one for all, or PROVIDER:MODEL=TEXT, comma between.",
+        "one for all, or PROVIDER:MODEL=TEXT, comma between; a text with a comma in double quotes.",
+        _by_spec(lambda _: None),
     ),
     Setting(
         "embedding_document_prefix",
         "",
         "Text before every memory, as embedding_query_prefix before queries.",
+        _by_spec(lambda _: None),
     ),
     Setting(
         "embedding_precision",
         Precision.AUTO,
         "What local models compute their matrix products in: auto = bfloat16 on processors with "
-        "tile units for it (AMX), float32 elsewhere; float32 = always that. Texts that are "
-        "embedded already keep their vectors.",
+        "tile units for it (AMX), float32 elsewhere and for single queries; float32 = always that. "
+        "Texts that are embedded already keep their vectors.",
         _precision,
     ),
     Setting(
@@ -209,7 +220,7 @@ SETTINGS: Final = (
         "embedding_attempts",
         "4",
         "Times that a request to a hosted model is tried while it fails in a way that may pass.",
-        _number(1, 20),
+        _whole(1, 20),
     ),
     Setting(
         "embedding_grace_days",

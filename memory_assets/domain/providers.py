@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import Final
 
 _SPEC: Final = re.compile(r"[a-z]+:\S.*")
+_COMMA: Final = re.compile(r""",(?=(?:[^"]*"[^"]*")*[^"]*$)""")
+"""A comma outside double quotes."""
 
 
 class Precision(StrEnum):
@@ -38,21 +40,26 @@ def parse_by_spec(text: str) -> Mapping[str, str]:
     """Values by spec, from ``PROVIDER:MODEL=VALUE, …``; ``""`` holds one that is for all.
 
     A value without a spec before it counts for every provider that has none of its own. So an
-    address is told from a spec by its ``://``.
+    address is told from a spec by its ``://``. A value that holds a comma stands in double quotes.
 
     Raises:
         ValueError: two values are for the same.
     """
     found: dict[str, str] = {}
-    for part in text.split(","):
+    for part in _COMMA.split(text):
         if not part.strip():
             continue
         head, equals, value = part.partition("=")
         named = bool(equals) and _SPEC.fullmatch(head.strip()) and "://" not in head
         key, value = (head.strip(), value) if named else ("", part)
         if key in found:
-            raise ValueError(f"holds two values for {key or 'all providers'}")
-        found[key] = value
+            raise ValueError(
+                f"holds two values for {key or 'all providers'} (one that holds a comma stands in "
+                "double quotes)"
+            )
+        bare = value.strip()
+        quoted = len(bare) > 1 and bare[0] == bare[-1] == '"'
+        found[key] = bare[1:-1] if quoted else value
     return found
 
 

@@ -46,3 +46,12 @@ def test_two_values_for_the_same_are_refused() -> None:
     """Nobody could say which one counts."""
     with pytest.raises(ValueError, match="two values"):
         parse_by_spec("openai:a=1, openai:a=2")
+
+
+def test_a_text_with_a_comma_stands_in_double_quotes() -> None:
+    """Instructions that models want before a query have commas, and end with a blank."""
+    text = 'openai:e5="Instruct: given a query, retrieve. Query: ", "a, b"'
+    found = parse_by_spec(text)
+    assert value_for(found, "openai:e5") == "Instruct: given a query, retrieve. Query: "
+    assert value_for(found, "openai:other") == "a, b"
+    assert value_for(parse_by_spec('a 5" disk'), "openai:any") == 'a 5" disk'

@@ -34,6 +34,23 @@ def test_another_precision_is_refused(tmp_path: Path) -> None:
         _setup(tmp_path, embedding_precision="int8")
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "says"),
+    [
+        ("embedding_query_prefix", "a, b", "two values for all providers"),
+        ("embedding_document_prefix", "openai:a=x, openai:a=y", "two values for openai:a"),
+        ("embedding_dimension", "1.5", "whole number"),
+        ("embedding_attempts", "2.5", "whole number"),
+    ],
+)
+def test_values_that_cannot_be_meant_are_refused(
+    setting: str, value: str, says: str, tmp_path: Path
+) -> None:
+    """By the settings, with their name, before anything runs."""
+    with pytest.raises(SettingsError, match=f"{setting}.*{says}"):
+        _setup(tmp_path, **{setting: value})
+
+
 def test_a_warm_provider_is_a_fallback(tmp_path: Path) -> None:
     """One that is not in the chain would keep an index that nobody asks."""
     with pytest.raises(SettingsError, match="embedding_warm names hashed:64"):
