@@ -5,16 +5,19 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import dagster as dg
 
 from memory_assets.defs.checks import what_and_remedy
-from memory_assets.defs.resources import WorkspaceResource
+from memory_assets.defs.resources import WorkspaceResource, now
 from memory_assets.domain.alerts import Alert, Reason
+from memory_assets.storage.files import write_atomically
 
 _TRIES = 3
 _TIMEOUT_SECONDS = 10
+_KEPT = timedelta(days=7)
 
 
 @dg.run_failure_sensor(
@@ -84,13 +87,50 @@ def _listed(check: dg.AssetCheckEvaluation, name: str) -> list[str]:
     return [str(s) for s in named.value] if named and isinstance(named.value, list) else []
 
 
-def deliver(url: str, alert: Alert) -> None:
-    """Posts the alert as JSON; tries again twice, a moment later each time.
+@dg.sensor(
+    name="undelivered_alerts",
+    minimum_interval_seconds=300,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Hands over the alerts that the webhook could not take when they arose, oldest "
+    "first, for a week.",
+)
+def undelivered_alerts(
+    context: dg.SensorEvaluationContext, workspace: WorkspaceResource
+) -> dg.SkipReason:
+    """Each alert until it is taken; one that the webhook refuses does not hold up the others."""
+    opened = workspace.open()
+    url = opened.settings.text("alert_webhook")
+    oldest = _stamp(now() - _KEPT)
+    refused = None
+    delivered = 0
+    for path in sorted(opened.home.undelivered.glob("*.json")):
+        if path.name < oldest:
+            context.log.warning("an alert was given up after a week: %s", path.name)
+        elif not url:
+            return dg.SkipReason("alerts wait, and the setting alert_webhook is empty")
+        else:
+            try:
+                deliver(url, path.read_bytes())
+            except _Refused as error:
+                refused = error
+                continue
+            delivered += 1
+        path.unlink()
+    if refused is not None:
+        raise refused
+    return dg.SkipReason(f"{delivered} alerts were delivered" if delivered else "no alert waits")
+
+
+class _Refused(OSError):
+    """The webhook answered, and does not want this alert."""
+
+
+def deliver(url: str, body: bytes) -> None:
+    """Posts an alert's JSON; tries again twice, a moment later each time.
 
     Raises:
         OSError: it could not be delivered; the sensor's tick then shows why.
     """
-    body = json.dumps(alert.to_dict(), ensure_ascii=False).encode()
     for attempt in range(1, _TRIES + 1):
         request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
         try:
@@ -99,7 +139,7 @@ def deliver(url: str, alert: Alert) -> None:
         except urllib.error.HTTPError as error:
             error.close()
             if attempt == _TRIES or error.code < 500:
-                raise OSError(f"the alert webhook answered {error.code}") from None
+                raise _Refused(f"the alert webhook answered {error.code}") from None
         except OSError as error:
             if attempt == _TRIES:
                 # The address may hold a secret, so it is not repeated.
@@ -110,9 +150,22 @@ def deliver(url: str, alert: Alert) -> None:
 def _tell(context: dg.RunStatusSensorContext, alert: Alert, workspace: WorkspaceResource) -> None:
     urgent = any(reason.severity == "error" for reason in alert.reasons)
     (context.log.error if urgent else context.log.warning)(alert.text())
-    url = workspace.open().settings.text("alert_webhook")
-    if url:
-        deliver(url, alert)
+    opened = workspace.open()
+    url = opened.settings.text("alert_webhook")
+    if not url:
+        return
+    body = json.dumps(alert.to_dict(), ensure_ascii=False).encode()
+    try:
+        deliver(url, body)
+    except OSError:
+        # Dagster does not show this sensor the run a second time.
+        name = f"{_stamp(now())}-{alert.run_id}-{alert.kind}.json"
+        write_atomically(opened.home.undelivered / name, body)
+        raise
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.strftime("%Y%m%dT%H%M%S.%f")
 
 
 def _step_reason(event: dg.DagsterEvent) -> Reason:

@@ -64,6 +64,7 @@ defs = dg.Definitions(
         review.review_sensor(_settings),
         alerts.failed_runs,
         alerts.failed_checks,
+        alerts.undelivered_alerts,
     ],
     resources={"workspace": WorkspaceResource()},
     # One process per run: with the default executor each step would import everything anew.

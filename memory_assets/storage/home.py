@@ -119,6 +119,11 @@ class Home:
         return self.root / "logs"
 
     @property
+    def undelivered(self) -> Path:
+        """Alerts that the webhook has not taken yet, one file each."""
+        return self.root / "undelivered"
+
+    @property
     def cache(self) -> Path:
         """Vectors and rebuilt models: can be deleted at any time."""
         return self.root / "cache"

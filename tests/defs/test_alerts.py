@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from memory_assets.defs.alerts import deliver, failed_checks, failed_runs
+from memory_assets.defs.alerts import deliver, failed_checks, failed_runs, undelivered_alerts
 from memory_assets.defs.assemble import defs
 from memory_assets.defs.resources import WorkspaceResource
 from memory_assets.domain import checks
@@ -204,10 +205,74 @@ def test_a_quiet_night_tells_nobody(
     assert webhook.posted == []
 
 
+def _body(*reasons: Reason) -> bytes:
+    return json.dumps(Alert("run-failed", "job", "run", reasons).to_dict()).encode()
+
+
+def _hand_over(instance: dg.DagsterInstance) -> str:
+    context = dg.build_sensor_context(
+        instance=instance, resources={"workspace": WorkspaceResource()}
+    )
+    found = undelivered_alerts(context)
+    assert isinstance(found, dg.SkipReason)
+    return found.skip_message or ""
+
+
+def test_an_alert_that_cannot_be_delivered_is_handed_over_later(
+    place: Path, instance: dg.DagsterInstance, webhook: Webhook
+) -> None:
+    """Dagster shows a run to the sensor once: what was not told then is told by another sensor."""
+    (place / "ledgers" / "stranger").mkdir()
+    (place / "ledgers" / "stranger" / "s1.jsonl").write_bytes(b"{}\n")
+    result = _night(instance)
+    webhook.answers = [503, 503, 503]
+    with pytest.raises(OSError, match="503"):
+        failed_checks(_context(instance, result))
+    missed = webhook.posted[-1]
+    webhook.posted.clear()
+    assert _hand_over(instance) == "1 alerts were delivered"
+    assert webhook.posted == [missed]
+    assert _hand_over(instance) == "no alert waits"
+    assert webhook.posted == [missed]
+
+
+def test_an_alert_that_is_refused_waits_and_holds_up_no_other(
+    place: Path, instance: dg.DagsterInstance, webhook: Webhook
+) -> None:
+    """The tick fails, the alerts behind it arrive, and after a week it is given up."""
+    folder = Workspace.load().home.ensure().undelivered
+    folder.mkdir()
+    today = datetime.now(UTC)
+    for name in ("a", "b"):
+        (folder / f"{today:%Y%m%dT%H%M%S.%f}-{name}.json").write_bytes(
+            _body(Reason(name, "c", "w"))
+        )
+    old = folder / f"{today - timedelta(days=8):%Y%m%dT%H%M%S.%f}-old.json"
+    old.write_bytes(_body())
+    webhook.answers = [400]
+    with pytest.raises(OSError, match="400"):
+        _hand_over(instance)
+    assert [posted["reasons"][0]["name"] for posted in webhook.posted] == ["a", "b"]
+    assert [path.name[-6:] for path in folder.iterdir()] == ["a.json"]
+
+
+def test_alerts_wait_while_no_webhook_is_set(
+    place: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever takes the address out for an hour loses nothing."""
+    folder = Workspace.load().home.ensure().undelivered
+    folder.mkdir()
+    waiting = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-a.json"
+    waiting.write_bytes(_body())
+    monkeypatch.delenv("MEMORY_ASSETS_ALERT_WEBHOOK", raising=False)
+    assert "alert_webhook is empty" in _hand_over(instance)
+    assert waiting.exists()
+
+
 def test_a_webhook_that_stumbles_is_asked_again(webhook: Webhook) -> None:
     """One answer of 503 does not lose the alert."""
     webhook.answers = [503]
-    deliver(webhook.url, Alert("run-failed", "job", "run", (Reason("step", "code", "what"),)))
+    deliver(webhook.url, _body(Reason("step", "code", "what")))
     assert len(webhook.posted) == 2
 
 
@@ -215,6 +280,6 @@ def test_a_webhook_that_refuses_makes_the_tick_fail(webhook: Webhook) -> None:
     """An alert that cannot be delivered shows in the UI; its address, a secret, does not."""
     webhook.answers = [404]
     with pytest.raises(OSError, match="404") as caught:
-        deliver(webhook.url, Alert("run-failed", "job", "run", ()))
+        deliver(webhook.url, _body())
     assert webhook.url not in str(caught.value)
     assert len(webhook.posted) == 1
