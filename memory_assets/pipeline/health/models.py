@@ -42,6 +42,7 @@ def models(workspace: Workspace, *, deep: bool) -> Iterator[Finding]:
         else:
             serves = member in chain.with_space
             yield _asked(member, name, spec, serves=serves, deep=deep)
+    yield from _prices(workspace)
     yield from _last_run(workspace)
     yield from _spaces(workspace)
     yield from _languages(workspace)
@@ -67,6 +68,24 @@ def _asked(member: GuardedEmbedder, name: str, spec: str, *, serves: bool, deep:
         return worse(name, failure.what + where, failure.remedy)
     spent = f", {member.usage.tokens} tokens for asking" if hosted else ""
     return ok(name, f"{spec} answers with {length} dimensions, as declared{spent}; {member.state}")
+
+
+def _prices(workspace: Workspace) -> Iterator[Finding]:
+    """Whether the budget can stop every hosted model that a run may ask."""
+    setup, chain = workspace.embedding, workspace.chain
+    if setup.budget.limit_dollars is None:
+        return
+    for member in chain.with_space:
+        spec = f"{member.provider}:{member.model}"
+        free = isinstance(member.inner, HostedEmbedder) and (
+            member.inner.card.dollars_per_million_tokens == 0
+        )
+        if free and setup.options(spec).dollars_per_million_tokens is None:
+            yield warning(
+                "budget",
+                f"the price of {spec} is not known: embedding_budget_dollars never stops it",
+                "set embedding_price to its dollars per million tokens; 0 says that it is free.",
+            )
 
 
 def _last_run(workspace: Workspace) -> Iterator[Finding]:

@@ -81,6 +81,17 @@ def test_a_budget_that_ended_the_last_run_is_shown(hosted: Hosted) -> None:
     assert (found.level, "budget-exhausted" in found.message) == ("info", True)
 
 
+def test_a_budget_that_can_stop_nothing_is_said(hosted: Hosted) -> None:
+    """A model of one's own has no price, until somebody sets one; zero is an answer too."""
+    hosted.more.update(embedding_budget_dollars="1", embedding_price=None)
+    found = _named(hosted.again())["budget"]
+    assert (found.level, FIRST in found.message) == ("warning", True)
+    assert "embedding_price" in found.mend
+    for price in ("2", "0"):
+        assert "budget" not in _named(hosted.again(embedding_price=price))
+    assert "budget" not in _named(hosted.again(embedding_price=None, embedding_budget_dollars=None))
+
+
 def test_breakers_of_the_last_run_are_shown(hosted: Hosted, servers: Servers) -> None:
     """Another process sees that the run ended with an open breaker."""
     hosted.memories(3)
