@@ -32,6 +32,7 @@ _BESIDE: Final = (
     "answers",
     "merge",
     "tiers",
+    "evaluations",
     "preflight",
     "probes",
 )

@@ -89,6 +89,11 @@ class Home:
         return self.root / "answers"
 
     @property
+    def evaluations(self) -> Path:
+        """How well each generation answered, append-only: an old one cannot be asked again."""
+        return self.root / "evaluations" / "retrieval.jsonl"
+
+    @property
     def publications(self) -> Path:
         """When each generation was published: tiers count from there."""
         return self.root / "tiers" / "publications.json"

@@ -70,6 +70,7 @@ def test_a_restored_home_says_the_same_and_goes_on(world: World, tmp_path: Path)
         "review/feedback.jsonl",
         "access/dt=2026-03-01/7.jsonl",
         "tiers/publications.json",
+        "evaluations/retrieval.jsonl",
         "preflight/deviations.jsonl",
         "probes/abcd.json",
     ],

@@ -20,6 +20,8 @@ from memory_assets.storage.review_log import append_lines
 FALL: Final = 0.02
 """A fall of hybrid recall@10 or nDCG by more than this, in the same space, is worth a warning."""
 _WATCHED: Final = ("recall_at_10", "ndcg")
+_FORMER_NAME: Final = "retrieval_evaluation.jsonl"
+"""The history of homes whose figures lay among the tables that may be deleted at any time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +136,8 @@ def record(workspace: Workspace, evaluation: Evaluation) -> Judged:
     One entry per generation and space: measuring a generation again replaces nothing and adds
     nothing to the file when the figures are the same.
     """
-    path = history_path(workspace)
-    entries = _entries(path)
+    path = workspace.home.evaluations
+    entries = _entries(workspace.home.derived / _FORMER_NAME) + _entries(path)
     figures = {
         "generation": evaluation.generation,
         "space_id": evaluation.space_id or "",
@@ -161,11 +163,6 @@ def record(workspace: Workspace, evaluation: Evaluation) -> Judged:
     before = earlier[-1]["legs"].get("hybrid") if earlier else None
     ordered = sorted(latest.values(), key=lambda e: e["generation"])
     return Judged(evaluation, before, tuple(ordered))
-
-
-def history_path(workspace: Workspace) -> Path:
-    """Where the figures of earlier generations are kept."""
-    return workspace.home.derived / "retrieval_evaluation.jsonl"
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:

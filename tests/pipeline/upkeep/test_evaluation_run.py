@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,26 @@ def test_each_generation_has_one_entry_in_the_history(world: World) -> None:
     later = record(world.workspace, with_hybrid(first.evaluation, 2))
     assert [e["generation"] for e in later.history] == [1, 2]
     assert later.fallen == ()
+
+
+def test_the_history_outlives_the_derived_tables(world: World) -> None:
+    """They may be deleted at any time, and then a fall would pass unseen."""
+    good = evaluate_registry(world.workspace, now=world.now).evaluation
+    shutil.rmtree(world.home / "derived")
+    bad = record(world.workspace, with_hybrid(good, 2, recall_at_10=0.5))
+    assert bad.fallen == ("hybrid recall_at_10 fell from 1.000 to 0.500",)
+
+
+def test_a_history_at_its_former_place_still_counts(world: World) -> None:
+    """Figures that an earlier version wrote are compared with, and not written twice."""
+    good = evaluate_registry(world.workspace, now=world.now).evaluation
+    now = world.workspace.home.evaluations
+    now.rename(world.home / "derived" / "retrieval_evaluation.jsonl")
+    again = record(world.workspace, good)
+    assert (len(again.history), now.exists()) == (1, False)
+    bad = record(world.workspace, with_hybrid(good, 2, recall_at_10=0.5))
+    assert [entry["generation"] for entry in bad.history] == [1, 2]
+    assert bad.fallen
 
 
 def test_a_fall_is_put_into_words(world: World) -> None:
