@@ -23,8 +23,10 @@ OWNERS = ["team:memory-assets"]
 class ChosenSessions(dg.Config):
     """Which sessions a run takes in; everything that changed when nothing is chosen."""
 
-    tenants: list[str] = Field(default_factory=list, description="Tenants; empty: all.")
-    sessions: list[str] = Field(default_factory=list, description="tenant/session; empty: all.")
+    tenants: list[str] = Field(default_factory=list, description="Names of tenants; empty: all.")
+    sessions: list[str] = Field(
+        default_factory=list, description="Sessions as tenant/session; empty: all."
+    )
     since: str = Field(
         default="", description="First day, YYYY-MM-DD in UTC, of a session's first row."
     )

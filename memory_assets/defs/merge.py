@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 import dagster as dg
+from pydantic import Field
 
 from memory_assets.defs.charts import as_markdown
 from memory_assets.defs.checks import check_outcome
@@ -32,7 +33,9 @@ _NEXT_NIGHT: Final = "nothing: the next night compares what is missing."
 class DuplicateSearch(dg.Config):
     """How much is compared: only what is new since the last time, or everything anew."""
 
-    full: bool = False
+    full: bool = Field(
+        default=False, description="Compare everything with everything, not only what is new."
+    )
 
 
 @dg.asset(

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import dagster as dg
+from pydantic import Field
 
 from memory_assets.defs.failures import as_failures
 from memory_assets.defs.ledgers import OWNERS
@@ -16,8 +17,8 @@ NEVER_LATE = timedelta(days=20_000)
 class MigrationConfig(dg.Config):
     """Without ``apply`` the run only estimates what the migration would take."""
 
-    to: str = ""
-    apply: bool = False
+    to: str = Field(default="", description="PROVIDER:MODEL that shall serve; empty: do nothing.")
+    apply: bool = Field(default=False, description="Do it; otherwise only estimate it.")
 
 
 @dg.asset(

@@ -1,6 +1,7 @@
 """Jobs that keep a home in order, and the check that finds drift."""
 
 import dagster as dg
+from pydantic import Field
 
 from memory_assets.defs.checks import check_outcome
 from memory_assets.defs.failures import as_failures
@@ -69,8 +70,8 @@ def repair_index_job() -> None:
 class CleanupConfig(dg.Config):
     """Without ``apply`` the run only shows what it would remove."""
 
-    apply: bool = False
-    by: str = "the scheduler"
+    apply: bool = Field(default=False, description="Remove them; otherwise only show the plan.")
+    by: str = Field(default="the scheduler", description="Who asked for it, for the receipts.")
 
 
 @dg.op(pool=PUBLISHER_POOL, description="Finds, and if told so removes, records of schema choices.")

@@ -11,6 +11,10 @@ import pytest
 from dagster._core.definitions.freshness import TimeWindowFreshnessPolicy
 
 from memory_assets.defs.assemble import defs
+from memory_assets.defs.ledgers import ChosenSessions
+from memory_assets.defs.merge import DuplicateSearch
+from memory_assets.defs.migration import MigrationConfig
+from memory_assets.defs.upkeep import CleanupConfig
 
 SNAPSHOT = Path(__file__).with_name("asset_graph.json")
 
@@ -84,6 +88,15 @@ def test_every_freshness_window_can_be_shown() -> None:
                 assert window is None or window.to_timedelta().total_seconds() < 2**31, node.key
             seen += 1
     assert seen > 10
+
+
+@pytest.mark.parametrize(
+    "config", [ChosenSessions, DuplicateSearch, MigrationConfig, CleanupConfig]
+)
+def test_every_field_of_a_runs_configuration_explains_itself(config: type[dg.Config]) -> None:
+    """The Launchpad shows what each field does beside it."""
+    for name, field in config.model_fields.items():
+        assert len(field.description or "") > 15, name
 
 
 def test_every_check_explains_itself() -> None:
