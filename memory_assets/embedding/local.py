@@ -159,7 +159,11 @@ class LocalEmbedder(BaseEmbedder):
     def _load(self) -> SentenceTransformer:
         with self._lock:
             if self._loaded is None:
-                self._loaded = load_folder(self._card.folder(), self._device)
+                loaded = load_folder(self._card.folder(), self._device)
+                if loaded.device.type == "cpu":
+                    # Weights stored in half precision are slower here, and refuse bfloat16.
+                    loaded.float()
+                self._loaded = loaded
             return self._loaded
 
 

@@ -248,6 +248,24 @@ def test_any_folder_is_a_model(own_folder: Path, tmp_path: Path, minilm: LocalEm
     assert embedder.space("search-v1") != minilm.space("search-v1")
 
 
+@pytest.mark.parametrize("pays", [True, False])
+def test_weights_stored_in_half_precision_are_computed_with_in_float32(
+    pays: bool,
+    own_folder: Path,
+    tmp_path: Path,
+    minilm: LocalEmbedder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Many folders hold float16: slow on a processor, and no product with bfloat16 is defined."""
+    local.load_folder(own_folder, "cpu").half().save(str(tmp_path / "half"))
+    monkeypatch.setattr(local, "bfloat16_pays", lambda device: pays)
+    texts = [f"{ENGLISH} {n}" for n in range(16)]
+    options = EmbedderOptions(device="cpu")
+    embedder = open_embedder(f"local:{tmp_path / 'half'}", cache_dir=tmp_path, options=options)
+    ours, theirs = (m.embed(texts, kind="document") for m in (embedder, minilm))
+    assert np.einsum("ij,ij->i", ours, theirs).min() > 0.9999
+
+
 def test_a_folder_is_hashed_once(
     own_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
