@@ -13,7 +13,12 @@ from memory_assets.domain.language import detect
 from memory_assets.domain.spaces import SEARCH_RECIPE
 from memory_assets.embedding.chain import GuardedEmbedder
 from memory_assets.embedding.hosted import HostedEmbedder
-from memory_assets.errors import EmbeddingError, ProviderUnavailable, SpaceMismatch
+from memory_assets.errors import (
+    BudgetExhausted,
+    EmbeddingError,
+    ProviderUnavailable,
+    SpaceMismatch,
+)
 from memory_assets.pipeline.health.findings import Finding, error, info, ok, warning
 from memory_assets.pipeline.workspace import Workspace
 from memory_assets.steps.index.provider_states import last_states
@@ -24,6 +29,8 @@ _READ: Final = 500
 """Memories whose language is looked at: the newest ones."""
 _FOREIGN: Final = 0.1
 """Share of Italian memories from which an English model is worth a warning."""
+_PASSES: Final = (ProviderUnavailable.code, BudgetExhausted.code)
+"""Problems that the next run need not meet again."""
 _PROBE: Final = "A text to see whether the model answers."
 
 
@@ -105,7 +112,9 @@ def _last_run(workspace: Workspace) -> Iterator[Finding]:
                 "last-run",
                 f"{spec} did not do all its work in the last run ({found['at']}): "
                 f"{state['last_problem']}",
-                "nothing to do: the next run goes on with what is missing.",
+                "nothing to do: the next run goes on with what is missing."
+                if state["last_problem"] in _PASSES
+                else "mend what is said of it above, if it still is; the next run then goes on.",
             )
 
 

@@ -81,6 +81,20 @@ def test_a_budget_that_ended_the_last_run_is_shown(hosted: Hosted) -> None:
     assert (found.level, "budget-exhausted" in found.message) == ("info", True)
 
 
+def test_a_last_run_that_met_a_final_problem_asks_for_mending(
+    hosted: Hosted, servers: Servers
+) -> None:
+    """A refused key does not pass by itself, so nobody is told to do nothing."""
+    hosted.memories(3)
+    hosted.again(embedding_warm=SECOND)
+    servers[1].script = lambda number, body: Reply(401, {}) if number > 1 else None
+    assert hosted.night().publish.problems == {SECOND: "provider-rejected"}
+    last = _named(hosted.again())["last-run"]
+    assert "provider-rejected" in last.message
+    assert "mend" in last.mend
+    assert "nothing to do" not in last.mend
+
+
 def test_a_budget_that_can_stop_nothing_is_said(hosted: Hosted) -> None:
     """A model of one's own has no price, until somebody sets one; zero is an answer too."""
     hosted.more.update(embedding_budget_dollars="1", embedding_price=None)
