@@ -62,6 +62,7 @@ defs = dg.Definitions(
     sensors=[
         nightly.session_sensor(_settings),
         review.review_sensor(_settings),
+        operations.killed_runs,
         alerts.failed_runs,
         alerts.failed_checks,
         alerts.undelivered_alerts,

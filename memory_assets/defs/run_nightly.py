@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memory_assets.defs import stages
-from memory_assets.defs.killed_runs import end_killed_nights, living_night, night_tags
+from memory_assets.defs.killed_runs import end_killed_nights, living_run, night_tags
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.storage.files import make_folder, write_atomically, write_failed
 
@@ -65,7 +65,7 @@ def run_nightly(workspace: Workspace) -> NightReport:
         with (
             _records_errors(workspace.home.root),
             _instance(workspace.home.root) as instance,
-            living_night(workspace.home, run_id),
+            living_run(workspace.home, run_id),
         ):
             end_killed_nights(workspace.home, instance)
             result = _execute(workspace, instance, run_id)

@@ -54,9 +54,14 @@ class Home:
         """Tables of the semantic merge, rebuilt by its next plan."""
         return self.root / "merge"
 
-    def night_lock(self, run_id: str) -> Path:
-        """Held by one night of the command line while it runs."""
+    def run_lock(self, run_id: str) -> Path:
+        """Held by a run of a job while its process lives."""
         return self.root / "locks" / f"night-{run_id}.lock"
+
+    def run_locks(self) -> dict[str, Path]:
+        """The locks that runs hold, or left behind, by run id."""
+        found = (self.root / "locks").glob("night-*.lock")
+        return {path.stem.removeprefix("night-"): path for path in sorted(found)}
 
     @property
     def merge_lock(self) -> Path:

@@ -43,6 +43,27 @@ def exclusive(path: Path, *, purpose: str, wait: bool = False) -> Iterator[None]
         os.close(handle)
 
 
+def left_behind(path: Path) -> bool:
+    """Whether a process of this host held the lock file and is gone.
+
+    False where nobody signed it yet, or somebody of another host, whose locks need not be seen
+    here.
+    """
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        if _note(handle).get("host") != socket.gethostname():
+            return False
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(handle)
+
+
 @contextmanager
 def locked_file(path: Path, mode: str) -> Iterator[IO[bytes]]:
     """The file opened under a lock on itself, which whoever replaces it holds too.
@@ -79,7 +100,15 @@ def _sign(handle: int, path: Path, purpose: str) -> None:
 
 def _holder(handle: int) -> str:
     try:
-        note = json.loads(os.pread(handle, 4096, 0))
-        return f"{note['purpose']}, process {note['pid']} on {note['host']}"
-    except (ValueError, KeyError, TypeError):
+        return "{purpose}, process {pid} on {host}".format_map(_note(handle))
+    except KeyError:
         return "its name is not known yet"
+
+
+def _note(handle: int) -> dict[str, object]:
+    """What the holder wrote; empty before that."""
+    try:
+        note = json.loads(os.pread(handle, 4096, 0))
+    except ValueError:
+        return {}
+    return note if isinstance(note, dict) else {}

@@ -79,6 +79,16 @@ def _context(instance: dg.DagsterInstance, result: dg.ExecuteInProcessResult) ->
     )
 
 
+def _tell_failure(instance: dg.DagsterInstance, result: dg.ExecuteInProcessResult) -> None:
+    with _context(instance, result) as context, context.for_run_failure() as failed:
+        failed_runs(failed)
+
+
+def _tell_checks(instance: dg.DagsterInstance, result: dg.ExecuteInProcessResult) -> None:
+    with _context(instance, result) as context:
+        failed_checks(context)
+
+
 def test_a_failed_run_is_told_with_its_error_and_remedy(
     place: Path, instance: dg.DagsterInstance, webhook: Webhook
 ) -> None:
@@ -87,7 +97,7 @@ def test_a_failed_run_is_told_with_its_error_and_remedy(
     (place / "home" / "CURRENT").write_text("nonsense")
     result = _night(instance)
     assert not result.success
-    failed_runs(_context(instance, result).for_run_failure())
+    _tell_failure(instance, result)
     (alert,) = webhook.posted
     assert alert["kind"] == "run-failed"
     assert alert["run_id"] == result.run_id
@@ -109,7 +119,7 @@ def test_a_run_that_the_system_stopped_is_told_in_words(
     monkeypatch.setattr(Workspace, "ingest", told_to_stop)
     result = _night(instance)
     assert not result.success
-    failed_runs(_context(instance, result).for_run_failure())
+    _tell_failure(instance, result)
     (alert,) = webhook.posted
     (reason,) = alert["reasons"]
     assert (reason["name"], reason["code"]) == ("ledger_events", "interrupted")
@@ -126,7 +136,7 @@ def test_checks_that_did_not_pass_are_told_with_their_sessions(
     ledger.write_bytes(b"".join(ledger.read_bytes().splitlines(keepends=True)[1:]))
     result = _night(instance)
     assert result.success
-    failed_checks(_context(instance, result))
+    _tell_checks(instance, result)
     (alert,) = webhook.posted
     assert alert["kind"] == "check-failed"
     blocked = next(r for r in alert["reasons"] if r["name"] == "ledger_events.no_blocked_sessions")
@@ -149,7 +159,7 @@ def test_every_check_that_did_not_pass_names_a_command(
     review.write_bytes(b"{oops}\n")
     result = _night(instance)
     assert result.success
-    failed_checks(_context(instance, result))
+    _tell_checks(instance, result)
     (alert,) = webhook.posted
     said = {reason["name"]: reason["what"] for reason in alert["reasons"]}
     assert {
@@ -183,7 +193,7 @@ def test_a_refused_generation_is_told_with_its_rows_and_remedy(
     monkeypatch.setattr(checks, "BLOCKING_CHECKS", (refuses, *checks.BLOCKING_CHECKS[1:]))
     result = _night(instance)
     assert not result.success
-    failed_runs(_context(instance, result).for_run_failure())
+    _tell_failure(instance, result)
     (alert,) = webhook.posted
     told = {reason["name"]: reason for reason in alert["reasons"]}
     check = told["published_generation.ids_unique"]
@@ -201,7 +211,7 @@ def test_a_quiet_night_tells_nobody(
     monkeypatch.setenv("MEMORY_ASSETS_REVIEW_WARN_DAYS", "36500")
     result = _night(instance)
     assert result.success
-    failed_checks(_context(instance, result))
+    _tell_checks(instance, result)
     assert webhook.posted == []
 
 
@@ -210,10 +220,9 @@ def _body(*reasons: Reason) -> bytes:
 
 
 def _hand_over(instance: dg.DagsterInstance) -> str:
-    context = dg.build_sensor_context(
-        instance=instance, resources={"workspace": WorkspaceResource()}
-    )
-    found = undelivered_alerts(context)
+    resources = {"workspace": WorkspaceResource()}
+    with dg.build_sensor_context(instance=instance, resources=resources) as context:
+        found = undelivered_alerts(context)
     assert isinstance(found, dg.SkipReason)
     return found.skip_message or ""
 
@@ -227,7 +236,7 @@ def test_an_alert_that_cannot_be_delivered_is_handed_over_later(
     result = _night(instance)
     webhook.answers = [503, 503, 503]
     with pytest.raises(OSError, match="503"):
-        failed_checks(_context(instance, result))
+        _tell_checks(instance, result)
     missed = webhook.posted[-1]
     webhook.posted.clear()
     assert _hand_over(instance) == "1 alerts were delivered"

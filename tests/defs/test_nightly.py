@@ -123,10 +123,10 @@ def test_the_sensor_asks_once_for_waiting_sessions(
     sensor = session_sensor(load_settings())
 
     def tick(cursor: str | None) -> dg.SensorResult | dg.SkipReason:
-        context = dg.build_sensor_context(
+        with dg.build_sensor_context(
             instance=instance, cursor=cursor, resources={"workspace": WorkspaceResource()}
-        )
-        found = sensor(context)
+        ) as context:
+            found = sensor(context)
         assert isinstance(found, dg.SensorResult | dg.SkipReason)
         return found
 

@@ -66,10 +66,10 @@ def test_a_bad_line_is_warned_about(place: Path, instance: dg.DagsterInstance) -
 
 
 def _tick(instance: dg.DagsterInstance, cursor: str | None) -> dg.SensorResult | dg.SkipReason:
-    context = dg.build_sensor_context(
+    with dg.build_sensor_context(
         instance=instance, cursor=cursor, resources={"workspace": WorkspaceResource()}
-    )
-    found = review_sensor(load_settings())(context)
+    ) as context:
+        found = review_sensor(load_settings())(context)
     assert isinstance(found, dg.SensorResult | dg.SkipReason)
     return found
 

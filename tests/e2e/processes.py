@@ -53,12 +53,12 @@ class Service:
         """The end of the log."""
         return self.log.read_text(errors="replace")[-characters:] if self.log.exists() else ""
 
-    def stop(self, *, grace: float = 15) -> int:
+    def stop(self, *, grace: float = 15, first: signal.Signals = signal.SIGTERM) -> int:
         """SIGTERM, and SIGKILL for whatever of its session is left; the exit code."""
         process, self._process = self._process, None
         if process is None:
             return 0
-        process.terminate()
+        process.send_signal(first)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(grace)
         with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""The deployment on a real PostgreSQL server: sensor, schedule, checks, and a killed worker."""
+"""The deployment on a real PostgreSQL server: sensor, schedule, checks, and killed processes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.domain.checks import BLOCKING_CHECKS
+from memory_assets.storage.home import Home
 from tests.e2e.deployment import ROOT, Deployment
 from tests.e2e.postgres import Postgres, running_postgres
 from tests.e2e.processes import wait_for
@@ -129,3 +130,30 @@ def test_a_killed_worker_does_not_stop_the_next_night(
     assert ticks[0][0] > 0
     claimed = "SELECT count(*) FROM concurrency_slots WHERE run_id = %s"
     wait_for(lambda: postgres.rows(claimed, killed)[0][0] == 0, seconds=60, what="the pool slot")
+
+
+def test_a_run_that_died_with_its_code_server_is_ended(
+    deployment: Deployment, postgres: Postgres
+) -> None:
+    """Nobody is left to tell Dagster: the sensor finds the run by its lock, and nights go on."""
+    home = Home(deployment.home)
+    before = set(home.run_locks())
+    (lost, *_) = wait_for(
+        lambda: set(home.run_locks()) - before, seconds=120, what="a night", every=0.02
+    )
+    deployment.kill_code_server()
+    status = "SELECT status FROM runs WHERE run_id = %s"
+    assert postgres.rows(status, lost) == [("STARTED",)]
+    deployment.restart_code_server()
+    wait_for(
+        lambda: postgres.rows(status, lost) == [("FAILURE",)], seconds=240, what="the end of it"
+    )
+    told = "SELECT count(*) FROM event_logs WHERE run_id = %s AND event LIKE %s"
+    assert postgres.rows(told, lost, "%The process of this run was killed.%")[0][0] > 0
+    assert not {lost, *before} & set(home.run_locks())
+    ended = len(_runs(postgres, "dagster/schedule_name", "SUCCESS"))
+    wait_for(
+        lambda: len(_runs(postgres, "dagster/schedule_name", "SUCCESS")) > ended,
+        seconds=180,
+        what="the next night",
+    )
