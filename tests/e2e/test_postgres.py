@@ -150,7 +150,9 @@ def test_a_run_that_died_with_its_code_server_is_ended(
     )
     told = "SELECT count(*) FROM event_logs WHERE run_id = %s AND event LIKE %s"
     assert postgres.rows(told, lost, "%The process of this run was killed.%")[0][0] > 0
-    assert not {lost, *before} & set(home.run_locks())
+    wait_for(
+        lambda: not {lost, *before} & set(home.run_locks()), seconds=90, what="the locks to go"
+    )
     ended = len(_runs(postgres, "dagster/schedule_name", "SUCCESS"))
     wait_for(
         lambda: len(_runs(postgres, "dagster/schedule_name", "SUCCESS")) > ended,
