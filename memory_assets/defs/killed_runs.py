@@ -8,24 +8,19 @@ holds a lock file of its own, which the kernel lets go with the process.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from memory_assets.errors import PublisherBusy
 from memory_assets.storage.home import Home
-from memory_assets.storage.locks import exclusive, left_behind
+from memory_assets.storage.lock_state import left_behind
+from memory_assets.storage.locks import exclusive
 
 if TYPE_CHECKING:
-    from dagster import DagsterInstance, DagsterRun
+    from dagster import DagsterInstance
 
 NIGHT_TAG: Final = "memory_assets/command_line_night"
-
-
-def night_tags(home: Home) -> dict[str, str]:
-    """Tags of a night of the command line: whose processes can be looked for here."""
-    return {NIGHT_TAG: f"{socket.gethostname()}:{home.root.resolve()}"}
+"""Tag of a night of the command line, which holds its lock from before its run is known."""
 
 
 @contextmanager
@@ -36,48 +31,26 @@ def living_run(home: Home, run_id: str) -> Iterator[None]:
         try:
             yield
         finally:
+            # Before the lock goes: a free lock whose file is still there is one of the dead.
             path.unlink(missing_ok=True)
 
 
-def end_killed_nights(home: Home, instance: DagsterInstance) -> list[str]:
-    """The ids of runs that were ended: nights of this home and host whose process is gone."""
-    import dagster as dg
-    from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
+def end_killed_runs(home: Home, instance: DagsterInstance) -> list[str]:
+    """The ids of runs that were ended: runs of this home and host whose process is gone.
 
-    wanted = dg.RunsFilter(tags=night_tags(home), statuses=list(NOT_FINISHED_STATUSES))
-    ended = []
-    for run in instance.get_runs(wanted):
-        try:
-            with exclusive(home.run_lock(run.run_id), purpose="looking for killed nights"):
-                end_run(home, instance, run)
-        except PublisherBusy:
-            continue
-        ended.append(run.run_id)
-    return ended
-
-
-def lost_runs(home: Home, instance: DagsterInstance) -> dict[str, DagsterRun]:
-    """Runs by id that Dagster takes for unfinished, and whose process on this host is gone.
-
-    A run that ends well lets its lock go a moment before it says so: only who is still here at a
-    second look is lost. What a killed run left, whose end Dagster knows of, is swept away.
+    They have failed, and their pool slots are free. What a killed run left of whose end Dagster
+    knows already is swept away.
     """
-    lost = {}
+    ended = []
     for run_id, path in home.run_locks().items():
         run = instance.get_run_by_id(run_id) if left_behind(path) else None
         if run is None:
             continue
-        if run.is_finished:
-            path.unlink(missing_ok=True)
-        else:
-            lost[run.run_id] = run
-    return lost
-
-
-def end_run(home: Home, instance: DagsterInstance, run: DagsterRun) -> None:
-    """The run has failed, its pool slots are free, its lock file is gone."""
-    instance.report_run_failed(run, "The process of this run was killed.")
-    storage = instance.event_log_storage
-    if storage.supports_global_concurrency_limits:
-        storage.free_concurrency_slots_for_run(run.run_id)
-    home.run_lock(run.run_id).unlink(missing_ok=True)
+        if not run.is_finished:
+            instance.report_run_failed(run, "The process of this run was killed.")
+            storage = instance.event_log_storage
+            if storage.supports_global_concurrency_limits:
+                storage.free_concurrency_slots_for_run(run_id)
+            ended.append(run_id)
+        path.unlink(missing_ok=True)
+    return ended

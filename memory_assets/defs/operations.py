@@ -1,11 +1,9 @@
 """For operators: the figures of the night for their monitoring, and runs that were killed."""
 
-import json
-
 import dagster as dg
 
 from memory_assets.defs.failures import as_failures
-from memory_assets.defs.killed_runs import end_run, lost_runs
+from memory_assets.defs.killed_runs import end_killed_runs
 from memory_assets.defs.ledgers import OWNERS
 from memory_assets.defs.registry import GROUP
 from memory_assets.defs.resources import WorkspaceResource, now
@@ -40,11 +38,6 @@ def night_metrics(workspace: WorkspaceResource) -> dg.MaterializeResult:
     "machine, and frees their pool slots: the nights behind them go on.",
 )
 def killed_runs(context: dg.SensorEvaluationContext, workspace: WorkspaceResource) -> dg.SkipReason:
-    """Each run that was lost at the last look, and still is."""
-    home = workspace.open().home
-    lost = lost_runs(home, context.instance)
-    ended = sorted(lost.keys() & set(json.loads(context.cursor or "[]")))
-    for run_id in ended:
-        end_run(home, context.instance, lost[run_id])
-    context.update_cursor(json.dumps(sorted(lost.keys() - set(ended))))
+    """Each look ends what it finds: no process is left that could object."""
+    ended = end_killed_runs(workspace.open().home, context.instance)
     return dg.SkipReason(f"ended {', '.join(ended)}" if ended else "no run was killed")

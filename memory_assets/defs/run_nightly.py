@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memory_assets.defs import stages
-from memory_assets.defs.killed_runs import end_killed_nights, living_run, night_tags
+from memory_assets.defs.killed_runs import NIGHT_TAG, end_killed_runs, living_run
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.storage.files import make_folder, write_atomically, write_failed
 
@@ -67,7 +67,7 @@ def run_nightly(workspace: Workspace) -> NightReport:
             _instance(workspace.home.root) as instance,
             living_run(workspace.home, run_id),
         ):
-            end_killed_nights(workspace.home, instance)
+            end_killed_runs(workspace.home, instance)
             result = _execute(workspace, instance, run_id)
     finally:
         parts = stages.collect(run_id)
@@ -122,7 +122,6 @@ def _execute(
     workspace: Workspace, instance: DagsterInstance, run_id: str
 ) -> ExecuteInProcessResult:
     import dagster as dg
-    from dagster._core.errors import DagsterExecutionInterruptedError
 
     from memory_assets.defs.assemble import defs
 
@@ -132,7 +131,7 @@ def _execute(
         return job.execute_in_process(
             instance=instance,
             run_id=run_id,
-            tags=night_tags(workspace.home),
+            tags={NIGHT_TAG: "true"},
             run_config={
                 **quiet,
                 "resources": {
@@ -145,7 +144,7 @@ def _execute(
                 },
             },
         )
-    except DagsterExecutionInterruptedError:
+    except dg.DagsterExecutionInterruptedError:
         # Dagster's own kind of interrupt; the command line knows the one of the language.
         raise KeyboardInterrupt from None
     except dg.Failure as failure:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
+import socket
 from pathlib import Path
+
+from memory_assets.storage.locks import in_words, is_at, note_in
 
 
 def holder_of(path: Path) -> str | None:
@@ -19,17 +21,31 @@ def holder_of(path: Path) -> str | None:
     except OSError:
         return None
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _note(os.pread(handle, 4096, 0))
+        return None if _is_free(handle) else in_words(note_in(handle)) or "an unknown process"
     finally:
         os.close(handle)
-    return None
 
 
-def _note(data: bytes) -> str:
+def left_behind(path: Path) -> bool:
+    """Whether a process of this host held the lock file, and ended without taking it away.
+
+    False where nobody signed it yet, or somebody of another host, whose locks need not be seen
+    here. A holder that takes the file away before it lets go is never mistaken for one that died.
+    """
     try:
-        note = json.loads(data)
-        return f"{note['purpose']}, process {note['pid']} on {note['host']}"
-    except (ValueError, KeyError, TypeError):
-        return "an unknown process"
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        signed_here = note_in(handle).get("host") == socket.gethostname()
+        return signed_here and _is_free(handle) and is_at(path, os.fstat(handle))
+    finally:
+        os.close(handle)
+
+
+def _is_free(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -43,27 +43,6 @@ def exclusive(path: Path, *, purpose: str, wait: bool = False) -> Iterator[None]
         os.close(handle)
 
 
-def left_behind(path: Path) -> bool:
-    """Whether a process of this host held the lock file and is gone.
-
-    False where nobody signed it yet, or somebody of another host, whose locks need not be seen
-    here.
-    """
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        if _note(handle).get("host") != socket.gethostname():
-            return False
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(handle)
-
-
 @contextmanager
 def locked_file(path: Path, mode: str) -> Iterator[IO[bytes]]:
     """The file opened under a lock on itself, which whoever replaces it holds too.
@@ -75,12 +54,13 @@ def locked_file(path: Path, mode: str) -> Iterator[IO[bytes]]:
         while True:
             with path.open(mode) as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
-                if _is_at(path, os.fstat(file.fileno())):
+                if is_at(path, os.fstat(file.fileno())):
                     yield file
                     return
 
 
-def _is_at(path: Path, opened: os.stat_result) -> bool:
+def is_at(path: Path, opened: os.stat_result) -> bool:
+    """Whether the opened file still lies at ``path``."""
     try:
         return os.path.samestat(opened, path.stat())
     except FileNotFoundError:
@@ -99,16 +79,21 @@ def _sign(handle: int, path: Path, purpose: str) -> None:
 
 
 def _holder(handle: int) -> str:
-    try:
-        return "{purpose}, process {pid} on {host}".format_map(_note(handle))
-    except KeyError:
-        return "its name is not known yet"
+    return in_words(note_in(handle)) or "its name is not known yet"
 
 
-def _note(handle: int) -> dict[str, object]:
-    """What the holder wrote; empty before that."""
+def note_in(handle: int) -> dict[str, object]:
+    """What the holder of an opened lock file wrote; empty before that."""
     try:
         note = json.loads(os.pread(handle, 4096, 0))
     except ValueError:
         return {}
     return note if isinstance(note, dict) else {}
+
+
+def in_words(note: Mapping[str, object]) -> str:
+    """The holder that a note names; empty where it names none."""
+    try:
+        return "{purpose}, process {pid} on {host}".format_map(note)
+    except KeyError:
+        return ""

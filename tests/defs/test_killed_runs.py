@@ -10,12 +10,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from memory_assets.defs.killed_runs import (
-    end_killed_nights,
-    living_run,
-    lost_runs,
-    night_tags,
-)
+from memory_assets.defs.killed_runs import end_killed_runs, living_run
 from memory_assets.defs.operations import killed_runs
 from memory_assets.defs.resources import WorkspaceResource
 from memory_assets.defs.run_nightly import dagster_home
@@ -62,28 +57,10 @@ def test_a_killed_night_does_not_hold_up_the_next(place: Path) -> None:
     assert list((workspace.home.root / "locks").glob("night-*")) == []
 
 
-def test_a_night_that_lives_is_left_alone(place: Path) -> None:
-    """Only a run whose lock is free is ended, and none of another home or host."""
-    home = Workspace.load().home.ensure()
-    with dg.instance_for_test() as instance:
-        job = dg.GraphDefinition(name="night").to_job()
-        mine, foreign = (
-            instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags=tags)
-            for tags in (night_tags(home), {})
-        )
-        with living_run(home, mine.run_id):
-            assert end_killed_nights(home, instance) == []
-        assert end_killed_nights(home, instance) == [mine.run_id]
-        assert end_killed_nights(home, instance) == []
-        run = instance.get_run_by_id(foreign.run_id)
-        assert run is not None
-        assert run.status is dg.DagsterRunStatus.STARTED
-
-
 @pytest.mark.slow
 @pytest.mark.crash
 def test_a_run_whose_code_server_was_killed_with_it_is_ended(place: Path) -> None:
-    """Nobody told Dagster: the sensor ends it at its second look, and the next night publishes."""
+    """Nobody told Dagster: the sensor ends it once, and the next night publishes."""
     _killed_at("publish.parts-staged", [sys.executable, "-c", RUN])
     home = Workspace.load().home
     with dg.DagsterInstance.from_config(str(dagster_home(home.root))) as instance:
@@ -92,9 +69,9 @@ def test_a_run_whose_code_server_was_killed_with_it_is_ended(place: Path) -> Non
         assert instance.event_log_storage.get_concurrency_info("publisher").claimed_slots
         resources = {"workspace": WorkspaceResource()}
         with dg.build_sensor_context(instance=instance, resources=resources) as context:
-            looks = [killed_runs(context) for _ in range(3)]
+            looks = [killed_runs(context) for _ in range(2)]
         said = [look.skip_message for look in looks if isinstance(look, dg.SkipReason)]
-        assert said == ["no run was killed", f"ended {run.run_id}", "no run was killed"]
+        assert said == [f"ended {run.run_id}", "no run was killed"]
         assert [r.status for r in instance.get_runs()] == [dg.DagsterRunStatus.FAILURE]
         assert not instance.event_log_storage.get_concurrency_info("publisher").claimed_slots
     assert not home.run_lock(run.run_id).exists()
@@ -102,19 +79,26 @@ def test_a_run_whose_code_server_was_killed_with_it_is_ended(place: Path) -> Non
     assert done.returncode == 0, done.stderr.decode()
 
 
-def test_a_run_that_lives_is_not_lost(place: Path) -> None:
-    """Its process holds the lock; a run that never took one may still wait for its turn."""
+def test_only_a_run_whose_process_is_gone_is_ended(place: Path) -> None:
+    """Not one that lives, nor one that ended well, nor one that waits for its turn."""
     home = Workspace.load().home.ensure()
     with dg.instance_for_test() as instance:
         job = dg.GraphDefinition(name="night").to_job()
         mine, waiting = (
             instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED) for _ in range(2)
         )
-        with living_run(home, mine.run_id):
-            assert lost_runs(home, instance) == {}
-        assert lost_runs(home, instance) == {}
+        home.run_lock("any").parent.mkdir()
         home.run_lock(waiting.run_id).touch()
-        assert lost_runs(home, instance) == {}
+        with living_run(home, mine.run_id):
+            assert end_killed_runs(home, instance) == []
+        assert end_killed_runs(home, instance) == []
+        with exclusive(home.run_lock(mine.run_id), purpose="run"):
+            assert end_killed_runs(home, instance) == []
+        assert end_killed_runs(home, instance) == [mine.run_id]
+        assert end_killed_runs(home, instance) == []
+        run = instance.get_run_by_id(waiting.run_id)
+        assert run is not None
+        assert run.status is dg.DagsterRunStatus.STARTED
 
 
 def test_what_a_killed_run_left_is_swept_away(place: Path) -> None:
@@ -126,7 +110,7 @@ def test_what_a_killed_run_left_is_swept_away(place: Path) -> None:
         for run_id in (ended.run_id, "of-another-instance"):
             with exclusive(home.run_lock(run_id), purpose="run"):
                 pass
-        assert lost_runs(home, instance) == {}
+        assert end_killed_runs(home, instance) == []
     assert list(home.run_locks()) == ["of-another-instance"]
 
 

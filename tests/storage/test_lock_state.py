@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
-from memory_assets.storage.lock_state import holder_of
+from memory_assets.storage.lock_state import holder_of, left_behind
 from memory_assets.storage.locks import exclusive
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from memory_assets.storage.locks import exclusive
+with exclusive(Path(sys.argv[1]), purpose="run"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
 
 
 def test_a_held_lock_names_its_holder(tmp_path: Path) -> None:
@@ -28,3 +40,23 @@ def test_asking_takes_nothing(tmp_path: Path) -> None:
     with exclusive(path, purpose="publishing"):
         path.write_text("overwritten by somebody")
         assert holder_of(path) == "an unknown process"
+
+
+def test_a_lock_is_left_behind_by_a_process_of_this_host_that_is_gone(tmp_path: Path) -> None:
+    """Not while it lives, nor before anybody signed it, nor when its holder is elsewhere."""
+    lock = tmp_path / "run.lock"
+    assert not left_behind(lock)
+    assert not lock.exists()
+    lock.touch()
+    assert not left_behind(lock)
+    command = [sys.executable, "-c", HOLD, str(lock)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        assert not left_behind(lock)
+        holder.kill()
+    assert left_behind(lock)
+    with exclusive(lock, purpose="run"):
+        assert not left_behind(lock)
+    lock.write_text(json.dumps({"pid": 1, "host": "elsewhere", "purpose": "run"}))
+    assert not left_behind(lock)

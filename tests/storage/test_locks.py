@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import PublisherBusy, StoreWriteFailed
-from memory_assets.storage.locks import exclusive, left_behind
+from memory_assets.storage.locks import exclusive
 
 HOLD = """
 import sys, time
@@ -93,20 +93,3 @@ def test_a_lock_that_cannot_be_made_is_a_named_error(tmp_path: Path) -> None:
     for lock in (tmp_path, tmp_path / "f" / "l"):
         with pytest.raises(StoreWriteFailed), exclusive(lock, purpose="p"):
             pytest.fail("held")
-
-
-def test_a_lock_is_left_behind_by_a_process_of_this_host_that_is_gone(tmp_path: Path) -> None:
-    """Not while it lives, nor before anybody signed it, nor when its holder is elsewhere."""
-    lock = tmp_path / "run.lock"
-    assert not left_behind(lock)
-    assert not lock.exists()
-    lock.touch()
-    assert not left_behind(lock)
-    with _holder(lock, 60) as holder:
-        assert not left_behind(lock)
-        holder.kill()
-    assert left_behind(lock)
-    with exclusive(lock, purpose="a run that goes on"):
-        assert not left_behind(lock)
-    lock.write_text(json.dumps({"pid": 1, "host": "elsewhere", "purpose": "run"}))
-    assert not left_behind(lock)

@@ -28,12 +28,6 @@ def test_a_local_model_is_told_its_precision(tmp_path: Path) -> None:
     assert _setup(tmp_path, embedding=MODEL).options(MODEL).precision is Precision.AUTO
 
 
-def test_another_precision_is_refused(tmp_path: Path) -> None:
-    """The message lists what there is."""
-    with pytest.raises(SettingsError, match="must be one of auto, float32"):
-        _setup(tmp_path, embedding_precision="int8")
-
-
 @pytest.mark.parametrize(
     ("setting", "value", "says"),
     [
@@ -41,6 +35,7 @@ def test_another_precision_is_refused(tmp_path: Path) -> None:
         ("embedding_document_prefix", "openai:a=x, openai:a=y", "two values for openai:a"),
         ("embedding_dimension", "1.5", "whole number"),
         ("embedding_attempts", "2.5", "whole number"),
+        ("embedding_precision", "int8", "must be one of auto, float32"),
     ],
 )
 def test_values_that_cannot_be_meant_are_refused(
@@ -49,9 +44,3 @@ def test_values_that_cannot_be_meant_are_refused(
     """By the settings, with their name, before anything runs."""
     with pytest.raises(SettingsError, match=f"{setting}.*{says}"):
         _setup(tmp_path, **{setting: value})
-
-
-def test_a_warm_provider_is_a_fallback(tmp_path: Path) -> None:
-    """One that is not in the chain would keep an index that nobody asks."""
-    with pytest.raises(SettingsError, match="embedding_warm names hashed:64"):
-        _setup(tmp_path, embedding=MODEL, embedding_warm="hashed:64")
